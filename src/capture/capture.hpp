@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+// Turns "here" into return addresses, through code built without frame pointers.
+// Runs inside every malloc: no lock, no allocation, no dl_iterate_phdr, never a fault on a broken stack.
+#pragma once
+
+#include "platform/thread_state.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace heapmark::capture {
+
+inline constexpr unsigned max_depth_frames = 32;
+
+/// What the unwinder needs of the function that called an overridden one, right after its call instruction returned.
+struct Caller {
+    std::uintptr_t pc; ///< return address into it
+    std::uintptr_t sp; ///< its stack pointer after the return
+    std::uintptr_t fp; ///< its rbp (x29): the callee-saved frame register
+};
+
+/// The caller of the function that this is inlined into. That function must keep a frame pointer.
+#define HEAPMARK_CALLER()                                                                                             \
+    (::heapmark::capture::Caller{                                                                                      \
+        reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)),                                                 \
+        reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 2 * sizeof(void*),                              \
+        *static_cast<const std::uintptr_t*>(__builtin_frame_address(0))})
+
+/// Bytes of a RuleCache; it is made by zeroing them.
+extern const std::size_t rule_cache_bytes;
+
+/// Writes up to `max_frames` frames (heapmark::Frame::bits: address | module << 48), innermost first, the first being
+/// `caller.pc` itself, and returns how many. `cache` may be nullptr (slower, same answer); `stack` may be unknown
+/// (slower: pages are probed before they are read). Keeps errno. Async-signal-safe.
+unsigned capture_stack(const Caller& caller, const platform::StackBounds& stack, RuleCache* cache,
+                       std::uint64_t* frames, unsigned max_frames) noexcept;
+
+} // namespace heapmark::capture

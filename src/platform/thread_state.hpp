@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSL-1.0
+// The one thread-local structure of heapmark: small, initial-exec, valid when zero, never destroyed.
+// It works before main, in signal handlers, after thread-local destructors and in a forked child.
+#pragma once
+
+#include <cstdint>
+
+namespace heapmark::capture {
+struct RuleCache;
+}
+namespace heapmark::record {
+struct SiteCache;
+}
+
+namespace heapmark::platform {
+
+/// Addresses [low, high) that the thread's stack may occupy; both 0 when unknown.
+struct StackBounds {
+    std::uintptr_t low = 0;
+    std::uintptr_t high = 0;
+};
+
+struct ThreadState {
+    std::uint32_t guard_depth; ///< > 0 while heapmark itself allocates: those blocks are never survivors
+    std::uint32_t generation;  ///< of `context`
+    std::uint32_t context;     ///< record::Context that births are booked on; 0 before the first one
+    std::uint32_t thread;      ///< ThreadId, 0 before the first allocation
+    std::uint32_t tag;         ///< innermost tag_scope
+    std::uint32_t ignore_depth;
+    StackBounds stack;
+    capture::RuleCache* rule_cache; ///< nullptr: none yet, or the thread is ending
+    record::SiteCache* site_cache;
+    std::uint8_t phase; ///< 0 unseen, 1 being set up, 2 in use, 3 ending (caches given back)
+};
+
+static_assert(sizeof(ThreadState) <= 72, "static TLS is scarce: ld.so keeps about 1.6 KB for late initial-exec users");
+
+extern constinit thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
+
+/// Marks the cold path: what this thread allocates while one lives belongs to heapmark itself.
+class Guard {
+public:
+    Guard() noexcept { ++thread_state.guard_depth; }
+    ~Guard() { --thread_state.guard_depth; }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+};
+
+} // namespace heapmark::platform
