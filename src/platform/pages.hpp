@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSL-1.0
+// Memory straight from the system: all that the recorder allocates.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace heapmark::platform {
+
+/// Zeroed pages without swap reserved for them, left out of core dumps; nullptr when the system has none.
+/// Keeps errno. Async-signal-safe.
+void* map_pages(std::size_t bytes) noexcept;
+void unmap_pages(void* pages, std::size_t bytes) noexcept;
+
+/// From now on only `count` more requests succeed; negative: all do.
+void limit_page_requests_for_test(std::int64_t count) noexcept;
+
+} // namespace heapmark::platform
