@@ -54,8 +54,8 @@ Snapshot& Snapshot::operator=(const Snapshot& other)
 Snapshot Snapshot::of(const std::vector<Block>& blocks)
 {
     const platform::Guard guard;
-    const auto by_generation = [](const Block& a, const Block& b) { return a.generation < b.generation; };
-    const auto [lowest, highest] = std::minmax_element(blocks.begin(), blocks.end(), by_generation);
+    const auto earlier = [](const Block& a, const Block& b) { return a.generation < b.generation; };
+    const auto [lowest, highest] = std::minmax_element(blocks.begin(), blocks.end(), earlier);
     const bool none = blocks.empty();
     return SnapshotAccess::make(std::vector<Block>(blocks), none ? Generation{} : lowest->generation,
                                 none ? Generation{} : highest->generation, 0);
