@@ -271,7 +271,7 @@ bool forget(const void* block) noexcept;
 
 /// While one lives, blocks born in this thread carry the tag (copied). Inner scopes win.
 /// Must be destroyed by the thread that made it, in reverse order.
-/// Errors: after 65,535 distinct tags, new ones are dropped.
+/// Errors: after about a million distinct names and tags, new ones are dropped.
 class [[nodiscard]] tag_scope {
 public:
     explicit tag_scope(const char* tag) noexcept;

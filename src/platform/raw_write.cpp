@@ -26,7 +26,7 @@ Line& Line::operator<<(std::uint64_t number) noexcept
     return *this << std::string_view(digits, static_cast<std::size_t>(end - digits));
 }
 
-Line& Line::operator<<(const void* address) noexcept
+Line& Line::hex(const void* address) noexcept
 {
     char digits[16];
     const auto end = std::to_chars(digits, digits + sizeof digits, reinterpret_cast<std::uintptr_t>(address), 16).ptr;

@@ -13,7 +13,7 @@ class Line {
 public:
     Line& operator<<(std::string_view text) noexcept;
     Line& operator<<(std::uint64_t number) noexcept;
-    Line& operator<<(const void* address) noexcept;
+    Line& hex(const void* address) noexcept; ///< named, since a string literal would convert to it
     [[nodiscard]] std::string_view text() const noexcept { return {buffer_, size_}; }
 
 private:

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSL-1.0
+// The depot of sites: each distinct (stack, allocation function, tag, alignment) is kept once, for ever, under a
+// 25-bit id. Lock-free chained hash table; in front of it each thread has a direct-mapped cache.
+#pragma once
+
+#include "heapmark/fwd.hpp"
+
+#include <atomic>
+#include <span>
+
+namespace heapmark::record {
+
+inline constexpr unsigned site_id_bits = 25;
+inline constexpr std::uint32_t no_site = 0;       ///< no stack could be kept
+inline constexpr std::uint32_t internal_site = 1; ///< heapmark's own code allocated
+
+/// What is interned besides the frames.
+struct SiteKey {
+    Api api = Api::unknown;
+    std::uint8_t alignment_log2 = 0; ///< asked for; 0: the function's own
+    std::uint32_t tag = 0;           ///< texts::Id
+};
+
+struct Site {
+    std::uint32_t id;
+    std::atomic<std::uint32_t> next; ///< in its bucket
+    std::uint64_t hash;
+    SiteKey key;
+    std::uint8_t depth_frames;
+
+    /// heapmark::Frame::bits, innermost first; they follow the structure.
+    [[nodiscard]] const std::uint64_t* frames() const noexcept { return reinterpret_cast<const std::uint64_t*>(this + 1); }
+};
+
+/// Hash of the frames and key together.
+std::uint64_t site_hash(const SiteKey& key, std::span<const std::uint64_t> frames) noexcept;
+
+/// Id of the site, made if need be; no_site when table space ran out. `hash` is site_hash of the same.
+std::uint32_t intern_site(std::uint64_t hash, const SiteKey& key, std::span<const std::uint64_t> frames) noexcept;
+
+/// The site of an id; nullptr for no_site and internal_site.
+const Site* site(std::uint32_t id) noexcept;
+
+/// Sites kept so far.
+std::uint32_t site_count() noexcept;
+
+/// Direct-mapped, by hash. A hash of 64 bits that agrees is taken for the same site.
+struct SiteCache {
+    static constexpr std::size_t slots = 2048;
+    struct Slot {
+        std::uint64_t hash;
+        std::uint32_t site;
+    };
+    Slot slot[slots];
+};
+
+} // namespace heapmark::record

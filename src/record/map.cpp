@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+// The allocation map: what happens once a leaf, once a page or at a leaf's edge.
+#include "record/map.hpp"
+
+#include "platform/pages.hpp"
+
+namespace heapmark::record {
+namespace {
+
+void raise(std::atomic<std::uint32_t>& newest, std::uint32_t context) noexcept
+{
+    std::uint32_t seen = newest.load(std::memory_order_relaxed);
+    while (seen < context && !newest.compare_exchange_weak(seen, context, std::memory_order_relaxed)) {}
+}
+
+} // namespace
+
+constinit Map map;
+
+Leaf* Map::make_leaf(std::uintptr_t address) noexcept
+{
+    auto* made = static_cast<Leaf*>(platform::map_pages(sizeof(Leaf)));
+    if (made == nullptr) return nullptr;
+    made->base = address >> leaf_shift << leaf_shift;
+
+    Leaf* present = nullptr;
+    if (!__atomic_compare_exchange_n(&roots_[address >> leaf_shift], &present, made, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE)) {
+        platform::unmap_pages(made, sizeof(Leaf));
+        return present;
+    }
+    made->next = leaves_.load(std::memory_order_relaxed);
+    while (!leaves_.compare_exchange_weak(made->next, made, std::memory_order_release, std::memory_order_relaxed)) {}
+    return made;
+}
+
+void Map::raise_newest_slowly(Leaf& leaf, std::uintptr_t address, std::uint32_t context) noexcept
+{
+    // From the top down: a search that has seen a page's word has seen those above it.
+    raise(leaf.newest, context);
+    raise(leaf.region_newest[(address >> region_shift) & (leaf_regions - 1)], context);
+    raise(leaf.page_newest[(address >> page_shift) & (leaf_pages - 1)], context);
+}
+
+bool Map::store_far_extension(std::uintptr_t address, Sizes sizes) noexcept
+{
+    const std::size_t slack = sizes.usable_bytes - sizes.requested_bytes;
+    const bool in_next = slack >= Extension::slack_in_next;
+    Leaf* first = leaf(address + granule_bytes);
+    Leaf* second = in_next ? leaf(address + 2 * granule_bytes) : first;
+    if (first == nullptr || second == nullptr) return false;
+
+    first->words[granule_in_leaf(address + granule_bytes)].store(
+        Extension::word(sizes.requested_bytes, in_next ? Extension::slack_in_next : slack), std::memory_order_relaxed);
+    if (in_next)
+        second->words[granule_in_leaf(address + 2 * granule_bytes)].store(Extension::word(sizes.usable_bytes, 0),
+                                                                          std::memory_order_relaxed);
+    return true;
+}
+
+std::size_t Map::far_usable(std::uintptr_t address) const noexcept
+{
+    return Extension::size(find(address + 2 * granule_bytes)->load(std::memory_order_relaxed));
+}
+
+} // namespace heapmark::record

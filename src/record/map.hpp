@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSL-1.0
+// The allocation map: a word beside the heap for each 32-byte granule, so that blocks stay untouched.
+//
+// Root array -> leaf of 64 MiB of addresses, mapped when first written. Only leaf creation is not a plain load or store.
+#pragma once
+
+#include "record/entry.hpp"
+
+#include <atomic>
+
+namespace heapmark::record {
+
+inline constexpr unsigned address_bits = 47;
+inline constexpr unsigned leaf_shift = 26;
+inline constexpr unsigned region_shift = 20; ///< 1 MiB of addresses share one "newest" word above the pages'
+inline constexpr unsigned page_shift = 14;   ///< 16 KiB of addresses: what one 4 KiB page of entries describes
+
+inline constexpr std::size_t leaf_granules = std::size_t{1} << (leaf_shift - granule_shift);
+inline constexpr std::size_t leaf_pages = std::size_t{1} << (leaf_shift - page_shift);
+inline constexpr std::size_t leaf_regions = std::size_t{1} << (leaf_shift - region_shift);
+
+/// "Newest" words hold the greatest context that a block was born with below them: a search for the survivors of
+/// a generation passes by whatever is older. They only grow.
+struct Leaf {
+    std::atomic<std::uint32_t> newest;
+    std::uintptr_t base;     ///< first address described
+    Leaf* next;              ///< of all leaves; set before the leaf is published
+    std::atomic<std::uint32_t> region_newest[leaf_regions];
+    std::atomic<std::uint32_t> page_newest[leaf_pages];
+    alignas(4096) std::atomic<std::uint64_t> words[leaf_granules];
+};
+
+class Map {
+public:
+    /// The word of the granule that holds `address`; nullptr when nothing was ever recorded near it.
+    [[nodiscard]] std::atomic<std::uint64_t>* find(std::uintptr_t address) const noexcept
+    {
+        if (address >> address_bits != 0) [[unlikely]] return nullptr;
+        Leaf* leaf = __atomic_load_n(&roots_[address >> leaf_shift], __ATOMIC_ACQUIRE);
+        return leaf == nullptr ? nullptr : &leaf->words[granule_in_leaf(address)];
+    }
+
+    /// The leaf of `address`, made if need be; nullptr when it cannot be had.
+    [[nodiscard]] Leaf* leaf(std::uintptr_t address) noexcept
+    {
+        if (address >> address_bits != 0) [[unlikely]] return nullptr;
+        Leaf* leaf = __atomic_load_n(&roots_[address >> leaf_shift], __ATOMIC_ACQUIRE);
+        return leaf != nullptr ? leaf : make_leaf(address);
+    }
+
+    /// Newest leaf first; follow Leaf::next.
+    [[nodiscard]] const Leaf* leaves() const noexcept { return leaves_.load(std::memory_order_acquire); }
+
+    static constexpr std::size_t granule_in_leaf(std::uintptr_t address) noexcept
+    {
+        return (address >> granule_shift) & (leaf_granules - 1);
+    }
+
+    /// To be called before the entry of a birth with `context` is stored.
+    static void raise_newest(Leaf& leaf, std::uintptr_t address, std::uint32_t context) noexcept
+    {
+        if (leaf.page_newest[(address >> page_shift) & (leaf_pages - 1)].load(std::memory_order_relaxed) < context)
+            [[unlikely]]
+            raise_newest_slowly(leaf, address, context);
+    }
+
+    /// Word and extension words of a block that starts in `leaf`. The extension may lie in the next leaf.
+    /// False when that one cannot be had: then nothing was stored.
+    bool store(Leaf& leaf, std::uintptr_t address, Entry entry, Sizes sizes) noexcept
+    {
+        std::atomic<std::uint64_t>* word = &leaf.words[granule_in_leaf(address)];
+        if (sizes.usable_bytes <= Entry::inline_usable_max)
+            entry = entry.with_inline_sizes(sizes.requested_bytes, sizes.usable_bytes);
+        else {
+            const std::size_t slack = sizes.usable_bytes - sizes.requested_bytes;
+            if (slack >= Extension::slack_in_next || granule_in_leaf(address) == leaf_granules - 1) [[unlikely]] {
+                if (!store_far_extension(address, sizes)) return false;
+            } else
+                word[1].store(Extension::word(sizes.requested_bytes, slack), std::memory_order_relaxed);
+        }
+        // Release: who sees the entry sees its extension and whatever depot and context records it names.
+        word->store(entry.word(), std::memory_order_release);
+        return true;
+    }
+
+    /// Sizes of the block of `entry`, which starts at `address` and whose word is `word`.
+    [[nodiscard]] Sizes sizes(std::uintptr_t address, const std::atomic<std::uint64_t>* word, Entry entry) const noexcept
+    {
+        if (!entry.has_extension()) return {entry.inline_requested(), entry.inline_usable()};
+        const bool last_of_leaf = granule_in_leaf(address) == leaf_granules - 1;
+        const auto* next = last_of_leaf ? find(address + granule_bytes) : word + 1;
+        const std::uint64_t extension = next->load(std::memory_order_relaxed);
+        const std::size_t requested = Extension::size(extension);
+        if (Extension::slack(extension) == Extension::slack_in_next) [[unlikely]]
+            return {requested, far_usable(address)};
+        return {requested, requested + Extension::slack(extension)};
+    }
+
+private:
+    Leaf* make_leaf(std::uintptr_t address) noexcept;
+    static void raise_newest_slowly(Leaf& leaf, std::uintptr_t address, std::uint32_t context) noexcept;
+    bool store_far_extension(std::uintptr_t address, Sizes sizes) noexcept;
+    [[nodiscard]] std::size_t far_usable(std::uintptr_t address) const noexcept;
+
+    // Not std::atomic: compilers give up on initialising two million of them as a constant.
+    Leaf* roots_[std::size_t{1} << (address_bits - leaf_shift)]{};
+    std::atomic<Leaf*> leaves_{nullptr};
+};
+
+extern constinit Map map;
+
+} // namespace heapmark::record
