@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSL-1.0
+# heapmark_embed_libbacktrace(target): a private copy of libbacktrace as one object among the target's sources.
+# heapmark is linked into other people's programs, which may have a libbacktrace of their own: here every symbol but the
+# three in use becomes local, those three get names of ours, and its call of dl_iterate_phdr is sent to
+# src/symbolise/debug_info_libbacktrace.cpp, which shows it one file at a time.
+# HEAPMARK_LIBBACKTRACE names the archive; without it one in CMake's search paths is taken (a Conan package, a system's),
+# else the one that comes with gcc, which also serves clang.
+include_guard()
+
+function(heapmark_find_libbacktrace)
+  if(HEAPMARK_LIBBACKTRACE AND EXISTS "${HEAPMARK_LIBBACKTRACE}")
+    return()
+  endif()
+  unset(HEAPMARK_LIBBACKTRACE CACHE)
+  find_library(HEAPMARK_LIBBACKTRACE NAMES libbacktrace.a DOC "Static libbacktrace to embed")
+  if(NOT HEAPMARK_LIBBACKTRACE)
+    find_program(HEAPMARK_GXX NAMES g++ g++-14 g++-13 g++-12 g++-11 c++ gcc)
+    mark_as_advanced(HEAPMARK_GXX)
+    set(compilers ${HEAPMARK_GXX})
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      list(PREPEND compilers "${CMAKE_CXX_COMPILER}")
+    endif()
+    foreach(compiler IN LISTS compilers)
+      execute_process(COMMAND "${compiler}" -print-file-name=libbacktrace.a
+        OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+      if(IS_ABSOLUTE "${found}" AND EXISTS "${found}")
+        set(HEAPMARK_LIBBACKTRACE "${found}" CACHE FILEPATH "Static libbacktrace to embed" FORCE)
+        break()
+      endif()
+    endforeach()
+  endif()
+  if(NOT HEAPMARK_LIBBACKTRACE)
+    message(FATAL_ERROR "heapmark needs a static libbacktrace to name functions and lines, and found none. "
+      "On Debian and Ubuntu it comes with g++ (package libgcc-<version>-dev); elsewhere install libbacktrace "
+      "(Conan: libbacktrace) and set HEAPMARK_LIBBACKTRACE to its libbacktrace.a.")
+  endif()
+  mark_as_advanced(HEAPMARK_LIBBACKTRACE)
+endfunction()
+
+function(heapmark_embed_libbacktrace target)
+  heapmark_find_libbacktrace()
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/libbacktrace")
+  file(MAKE_DIRECTORY "${folder}")
+  set(used backtrace_create_state backtrace_pcinfo backtrace_syminfo)
+  list(TRANSFORM used PREPEND "--undefined=" OUTPUT_VARIABLE take)
+  set(rename "--redefine-sym=dl_iterate_phdr=heapmark_backtrace_one_module")
+  set(keep "")
+  foreach(name IN LISTS used)
+    list(APPEND rename "--redefine-sym=${name}=heapmark_${name}")
+    list(APPEND keep "--keep-global-symbol=heapmark_${name}")
+  endforeach()
+  # Renaming and hiding are two steps because GNU and LLVM objcopy do them in different order.
+  add_custom_command(
+    OUTPUT "${folder}/libbacktrace.o"
+    COMMAND "${CMAKE_LINKER}" -r ${take} "${HEAPMARK_LIBBACKTRACE}" -o "${folder}/whole.o"
+    COMMAND "${CMAKE_OBJCOPY}" --strip-debug ${rename} "${folder}/whole.o" "${folder}/renamed.o"
+    COMMAND "${CMAKE_OBJCOPY}" ${keep} "${folder}/renamed.o" "${folder}/libbacktrace.o"
+    DEPENDS "${HEAPMARK_LIBBACKTRACE}"
+    COMMENT "Embedding ${HEAPMARK_LIBBACKTRACE}"
+    VERBATIM)
+  set_source_files_properties("${folder}/libbacktrace.o" PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+  target_sources(${target} PRIVATE "${folder}/libbacktrace.o")
+endfunction()

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSL-1.0
+// libbacktrace back end. Its copy in this library is private (src/cmake/EmbedLibbacktrace.cmake): the names below are
+// ours, and where it would ask the dynamic loader for all modules of the process it gets one, at base 0. So each file
+// has a state of its own and is asked by the file's virtual addresses, whether or not it is loaded now and wherever.
+// Separate debug files (build-id directories, .gnu_debuglink) are found by libbacktrace.
+#include "symbolise/build_id.hpp"
+#include "symbolise/debug_info.hpp"
+
+#include "analyse/immortal_text.hpp"
+
+#include <cstring>
+#include <link.h>
+#include <string_view>
+#include <vector>
+
+extern "C" {
+// backtrace.h of libbacktrace, under the names that the embedded copy has.
+struct backtrace_state;
+using heapmark_backtrace_error = void (*)(void* data, const char* message, int error);
+using heapmark_backtrace_full = int (*)(void* data, std::uintptr_t pc, const char* file, int line,
+                                        const char* function);
+using heapmark_backtrace_symbol = void (*)(void* data, std::uintptr_t pc, const char* name, std::uintptr_t value,
+                                           std::uintptr_t size);
+backtrace_state* heapmark_backtrace_create_state(const char* file, int threaded, heapmark_backtrace_error error,
+                                                 void* data);
+int heapmark_backtrace_pcinfo(backtrace_state* state, std::uintptr_t pc, heapmark_backtrace_full callback,
+                              heapmark_backtrace_error error, void* data);
+int heapmark_backtrace_syminfo(backtrace_state* state, std::uintptr_t address, heapmark_backtrace_symbol callback,
+                               heapmark_backtrace_error error, void* data);
+
+/// Stands for dl_iterate_phdr in the embedded copy. An empty name means "the file that the state was made with".
+__attribute__((visibility("hidden"))) int
+heapmark_backtrace_one_module(int (*callback)(dl_phdr_info* info, std::size_t size, void* data), void* data)
+{
+    dl_phdr_info info{};
+    info.dlpi_name = "";
+    return callback(&info, sizeof info, data);
+}
+}
+
+namespace heapmark::symbolise {
+
+namespace {
+
+/// A file, however often it was loaded.
+struct LoadedFile {
+    std::string_view path;
+    BuildId id;
+    backtrace_state* state; ///< nullptr: no names from this file
+};
+
+using LoadedFiles = std::vector<LoadedFile, analyse::MallocAllocator<LoadedFile>>;
+
+/// Absence of symbols or debug information is no error for us: the frame stays without a name.
+void ignore_error(void*, const char*, int) noexcept {}
+
+bool is_of_module(const char* path, const platform::Module& module) noexcept
+{
+    BuildId on_disk;
+    return read_build_id(path, on_disk) && on_disk.size == module.build_id_size &&
+           std::memcmp(on_disk.bytes, module.build_id, on_disk.size) == 0;
+}
+
+/// The path, or the program's file through the process when the path leads elsewhere by now; nullptr when none is it.
+const char* file_of(const platform::Module& module) noexcept
+{
+    constexpr const char* program = "/proc/self/exe";
+    if (is_of_module(module.path, module)) return module.path;
+    return module.build_id_size != 0 && is_of_module(program, module) ? program : nullptr;
+}
+
+backtrace_state* state_of(const platform::Module& module)
+{
+    if (module.path[0] != '/') return nullptr; // the vDSO and the like: in no file
+    LoadedFiles& files = analyse::immortal<LoadedFiles>();
+    for (const LoadedFile& file : files)
+        if (file.path == module.path && file.id.size == module.build_id_size &&
+            std::memcmp(file.id.bytes, module.build_id, file.id.size) == 0)
+            return file.state;
+
+    LoadedFile added{module.path, {}, nullptr};
+    added.id.size = module.build_id_size;
+    std::memcpy(added.id.bytes, module.build_id, module.build_id_size);
+    if (const char* const path = file_of(module))
+        added.state = heapmark_backtrace_create_state(path, 0, ignore_error, nullptr);
+    files.push_back(added);
+    return added.state;
+}
+
+} // namespace
+
+void calls_at(const platform::Module& module, std::uintptr_t address, CallSink& sink)
+{
+    backtrace_state* const state = state_of(module);
+    if (state == nullptr) return;
+    const auto tell = [](void* data, std::uintptr_t, const char* file, int line, const char* function) {
+        if (file != nullptr || function != nullptr)
+            static_cast<CallSink*>(data)->call(function, file, line > 0 ? static_cast<unsigned>(line) : 0);
+        return 0;
+    };
+    heapmark_backtrace_pcinfo(state, address, tell, ignore_error, &sink);
+}
+
+Symbol symbol_at(const platform::Module& module, std::uintptr_t address)
+{
+    Symbol symbol;
+    backtrace_state* const state = state_of(module);
+    if (state == nullptr) return symbol;
+    const auto tell = [](void* data, std::uintptr_t, const char* name, std::uintptr_t begin, std::uintptr_t size) {
+        *static_cast<Symbol*>(data) = {name, begin, size};
+    };
+    heapmark_backtrace_syminfo(state, address, tell, ignore_error, &symbol);
+    return symbol;
+}
+
+} // namespace heapmark::symbolise

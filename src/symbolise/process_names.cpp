@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSL-1.0
+// One lock over caches and back end. While it is held only the C library runs, never code of the program (which may
+// replace operator new, but not what we call here), so it can be the innermost lock of any order.
+#include "symbolise/symbolise.hpp"
+
+#include "analyse/immortal_text.hpp"
+#include "platform/modules.hpp"
+#include "platform/safe_read.hpp"
+#include "symbolise/debug_info.hpp"
+#include "symbolise/plumbing.hpp"
+#include "symbolise/short_name.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cxxabi.h>
+#include <unordered_map>
+
+namespace heapmark::symbolise {
+
+namespace {
+
+using analyse::CallName;
+using analyse::FrameNames;
+using analyse::MallocAllocator;
+
+template <class Key, class Value>
+using Table = std::unordered_map<Key, Value, std::hash<Key>, std::equal_to<Key>,
+                                 MallocAllocator<std::pair<const Key, Value>>>;
+
+class KeepErrno {
+public:
+    KeepErrno() noexcept : kept_(errno) {}
+    ~KeepErrno() { errno = kept_; }
+    KeepErrno(const KeepErrno&) = delete;
+    KeepErrno& operator=(const KeepErrno&) = delete;
+
+private:
+    int kept_;
+};
+
+/// Demangled; the text itself when it is no mangled name. Valid until the next call.
+class Demangler {
+public:
+    std::string_view operator()(const char* name)
+    {
+        if (name == nullptr) return {};
+        if (name[0] != '_' || name[1] != 'Z') return name; // or "f", a function of C, would be the type float
+        int status = 0;
+        if (char* const text = abi::__cxa_demangle(name, buffer_, &bytes_, &status); text != nullptr && status == 0) {
+            buffer_ = text; // grown by realloc where it had to
+            return text;
+        }
+        return name;
+    }
+
+private:
+    char* buffer_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+struct Caches {
+    analyse::ImmortalText texts;
+    Demangler demangle;
+    Table<std::uint64_t, FrameNames> frames; // nodes stay where they are, so references to them are good for ever
+    Table<std::uint64_t, std::string_view> types;
+};
+
+/// Appends what the back end tells about one frame.
+class Calls final : public CallSink {
+public:
+    Calls(Caches& caches, std::string_view module) noexcept : caches_(caches), module_(module) {}
+
+    void call(const char* function, const char* file, unsigned line) override
+    {
+        add(function, file == nullptr ? std::string_view{} : std::string_view{file}, line);
+    }
+
+    void add(const char* function, std::string_view file, unsigned line)
+    {
+        const std::string_view name = caches_.texts.keep(strip(caches_.demangle(function)));
+        CallName& added = list_.emplace_back();
+        added.file = caches_.texts.keep(file);
+        added.line = line;
+        set_function(added, name);
+    }
+
+    /// The symbol table's name where the debug information gives none, or only the last part of it.
+    void prefer_symbol(const char* symbol)
+    {
+        if (symbol == nullptr) return;
+        if (list_.empty()) return add(symbol, {}, 0);
+        CallName& outermost = list_.back();
+        const bool mangled = symbol[0] == '_' && symbol[1] == 'Z';
+        const std::string_view name = strip(caches_.demangle(symbol));
+        const bool says_more = mangled && outermost.function.find('(') == std::string_view::npos &&
+                               name.find(outermost.function) != std::string_view::npos;
+        if (outermost.function.empty() || says_more) set_function(outermost, caches_.texts.keep(name));
+    }
+
+    std::span<const CallName> finish()
+    {
+        if (list_.empty()) list_.emplace_back().plumbing = is_plumbing({}, {}, module_);
+        for (std::size_t i = 0; i + 1 < list_.size(); ++i) list_[i].inlined = true;
+        CallName* const kept = MallocAllocator<CallName>{}.allocate(list_.size());
+        std::uninitialized_copy(list_.begin(), list_.end(), kept);
+        return {kept, list_.size()};
+    }
+
+private:
+    static std::string_view strip(std::string_view name) noexcept { return name.substr(0, name.find(" [clone ")); }
+
+    void set_function(CallName& call, std::string_view name)
+    {
+        call.function = name;
+        call.short_function = caches_.texts.keep(short_function(name));
+        call.plumbing = is_plumbing(name, call.file, module_);
+    }
+
+    Caches& caches_;
+    std::string_view module_;
+    std::vector<CallName, MallocAllocator<CallName>> list_;
+};
+
+class ProcessNames final : public analyse::Names {
+public:
+    const FrameNames& of_frame(Frame frame) override
+    {
+        const KeepErrno keep_errno;
+        const analyse::ColdLock<ProcessNames> lock;
+        Caches& caches = analyse::immortal<Caches>();
+        const auto known = caches.frames.find(frame.bits);
+        if (known != caches.frames.end()) return known->second;
+        return caches.frames.emplace(frame.bits, look_up(frame, caches)).first->second;
+    }
+
+    std::string_view type_at(const void* block) override
+    {
+        const KeepErrno keep_errno;
+        std::uintptr_t vtable = 0;
+        if (!platform::safe_read(block, &vtable, sizeof vtable)) return {};
+        const platform::Module* const module = platform::module_at(vtable);
+        if (module == nullptr) return {};
+        const analyse::ColdLock<ProcessNames> lock;
+        Caches& caches = analyse::immortal<Caches>();
+        const std::uint64_t key = Frame{vtable | std::uint64_t{module->id} << 48}.bits;
+        const auto known = caches.types.find(key);
+        if (known != caches.types.end()) return known->second;
+        return caches.types.emplace(key, type_of_vtable(*module, vtable - module->bias, caches)).first->second;
+    }
+
+    std::string_view of_generation(Generation generation) override { return generation_name(generation); }
+
+private:
+    static FrameNames look_up(Frame frame, Caches& caches)
+    {
+        // The return address may be the first of the next line, or of the next function.
+        const std::uintptr_t call_address = frame.address() - 1;
+        FrameNames names;
+        const platform::Module* const module = platform::module_by_id(frame.module());
+        if (module == nullptr) {
+            names.offset = call_address;
+            names.calls = Calls(caches, {}).finish();
+            return names;
+        }
+        names.module = module->path;
+        names.offset = call_address - module->bias;
+        Calls calls(caches, names.module);
+        calls_at(*module, names.offset, calls);
+        calls.prefer_symbol(symbol_at(*module, names.offset).name);
+        names.calls = calls.finish();
+        return names;
+    }
+
+    /// Itanium C++ ABI 2.5.2: an object's first word points into "vtable for X", past the offset and type_info words.
+    static std::string_view type_of_vtable(const platform::Module& module, std::uintptr_t address, Caches& caches)
+    {
+        const Symbol symbol = symbol_at(module, address);
+        if (symbol.name == nullptr || address < symbol.begin + 2 * sizeof(void*)) return {};
+        constexpr std::string_view prefix = "vtable for ";
+        const std::string_view name = caches.demangle(symbol.name);
+        return name.starts_with(prefix) ? caches.texts.keep(short_type(name.substr(prefix.size()))) : std::string_view{};
+    }
+};
+
+constinit ProcessNames names;
+
+} // namespace
+
+analyse::Names& process_names() noexcept { return names; }
+
+std::string_view module_path(Frame frame) noexcept
+{
+    const platform::Module* const module = platform::module_by_id(frame.module());
+    return module == nullptr ? std::string_view{} : module->path;
+}
+
+} // namespace heapmark::symbolise

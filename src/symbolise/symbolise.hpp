@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSL-1.0
+// Front of the room: the names of this process. Found late, when a report asks, and kept until the process ends.
+#pragma once
+
+#include "analyse/names.hpp"
+
+namespace heapmark::symbolise {
+
+/// Thread-safe, and usable in a forked child whatever other threads did. Keeps errno. The caller holds a Guard.
+[[nodiscard]] analyse::Names& process_names() noexcept;
+
+/// Of the frame's module; "" without one. Lock-free, allocates nothing.
+[[nodiscard]] std::string_view module_path(Frame frame) noexcept;
+
+} // namespace heapmark::symbolise
