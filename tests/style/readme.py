@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""Checks that README.md tells the truth.
+
+Code     a ```cpp block occurs word for word in examples/
+Commands in a ```console block, `$ ./dev X` is a command of dev; anything else is run in the root of the project with
+         build/demo/ standing for this build, and what follows it is what it prints, where a line "..." stands for any
+         lines, and addresses, durations and the project's path are not compared
+Links    a relative link leads to a file
+
+Usage: readme.py ROOT BUILD
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
+
+
+def commands(block: str) -> list[tuple[str, str]]:
+    """(command, expected output) of a console block."""
+    parts = re.split(r"^\$ (.*)\n", block, flags=re.M)
+    return list(zip(parts[1::2], parts[2::2]))
+
+
+def normalised(text: str, root: str) -> str:
+    text = text.replace(root + "/", "")
+    text = re.sub(r"0x[0-9a-f]+", "0x#", text)
+    text = re.sub(r"\b\d+(\.\d+)? (ns|us|µs|ms|s)\b", "# s", text)
+    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+
+
+def agrees(expected: str, actual: str) -> bool:
+    pattern = "".join(r"(?:.*\n)*?" if line.strip() == "..." else re.escape(line) + r"\n"
+                      for line in expected.rstrip("\n").split("\n"))
+    return re.fullmatch(pattern, actual.rstrip("\n") + "\n") is not None
+
+
+def check_command(command: str, expected: str, root: str, build: str) -> list[str]:
+    if command.startswith("./dev "):
+        usage = subprocess.run(["./dev"], cwd=root, capture_output=True, text=True, check=True).stdout
+        name = command.split()[1]
+        return [] if re.search(rf"^  {re.escape(name)} ", usage, re.M) else [f"dev knows no command {name}"]
+    done = subprocess.run(["bash", "-c", command.replace("build/demo/", build + "/")], cwd=root, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if not expected.strip():
+        return [] if done.returncode == 0 else [f"$ {command}\nended with {done.returncode}:\n{done.stdout}"]
+    if agrees(normalised(expected, root), normalised(done.stdout, root)):
+        return []
+    return [f"$ {command}\nprints\n{done.stdout}\nand README.md says\n{expected}"]
+
+
+def check(root: str, build: str) -> list[str]:
+    text = pathlib.Path(root, "README.md").read_text()
+    examples = [path.read_text() for path in sorted(pathlib.Path(root, "examples").glob("*.cpp"))]
+    wrong = [f"not in any example:\n{block}" for block in blocks(text, "cpp")
+             if not any(block in example for example in examples)]
+    pairs = [pair for block in blocks(text, "console") for pair in commands(block)]
+    if len(pairs) < 3 or not any(expected.strip() for _, expected in pairs):
+        wrong.append("README.md has too few commands, or none with its output")
+    for command, expected in pairs:
+        wrong += check_command(command, expected, root, build)
+    for link in re.findall(r"\]\(([^)#]+)\)", text):
+        if "://" not in link and not pathlib.Path(root, link).exists():
+            wrong.append(f"link to {link}, which is not there")
+    return wrong
+
+
+if __name__ == "__main__":
+    assert agrees("a\n...\nd\n", "a\nb\nc\nd\n") and not agrees("a\n...\nd\n", "a\nb\n")
+    assert commands("$ one\n$ two\nout\n") == [("one", ""), ("two", "out\n")]
+    mistakes = check(*sys.argv[1:3])
+    print("\n\n".join(mistakes))
+    sys.exit(bool(mistakes))
