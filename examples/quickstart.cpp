@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-// A cache that only ever grows: each call keeps a copy of the name.
+// Keeps a copy of the name for good.
 char* remember_name(const std::string& name)
 {
     char* copy = new char[name.size() + 1];
@@ -18,8 +18,7 @@ char* remember_name(const std::string& name)
 void greet_guests(std::vector<char*>& guests)
 {
     for (const char* name : {"Ada", "Grace", "Barbara"}) guests.push_back(remember_name(name));
-    guests.clear(); // forgets the copies, does not free them
-    guests.shrink_to_fit();
+    guests = {}; // forgets the copies, does not free them
 }
 
 std::size_t count_letters()
