@@ -9,29 +9,40 @@
 namespace heapmark::platform {
 
 /// One loading of one module. Immortal: stays valid, and keeps its text, after `dlclose`.
+/// The same file loaded again at the same place is the same Module.
 struct Module {
-    std::uint16_t id;           ///< from 1
+    std::uint16_t id;           ///< from 1, without gaps
     std::uint8_t build_id_size; ///< 0: none
     std::uint8_t build_id[20];
     std::uintptr_t bias;  ///< what to subtract from an address to get the file's virtual address
     std::uintptr_t begin; ///< mapped range [begin, end)
     std::uintptr_t end;
-    const char* path;     ///< absolute where the system tells; the vDSO is "[vdso]"
-    const void* eh_frame_header;
+    const char* path; ///< absolute where the system tells; the vDSO is "[vdso]"
+
+    /// .eh_frame_hdr, and the loaded segment that holds it and .eh_frame: only that may be read when they are decoded,
+    /// and only while the module is loaded. All nullptr when there are no such tables.
+    const std::uint8_t* eh_frame_header;
+    const std::uint8_t* tables_begin;
+    const std::uint8_t* tables_end;
+
+    std::atomic<const void*> loader_record; ///< the loader's own description: tells a later loading apart cheaply
     std::atomic<bool> loaded; ///< false after dlclose took it away; its addresses may belong to another module now
 };
 
 /// The module that holds `pc` now, registered on first sight; nullptr when none does, or when 65,535 have been seen.
-/// Lock-free, allocates only pages, async-signal-safe: for the heap path.
+/// Lock-free, allocates only pages, async-signal-safe, keeps errno: for the heap path.
 const Module* module_at(std::uintptr_t pc) noexcept;
 
-/// The module of a frame; nullptr for 0.
+/// The module of a frame; nullptr for 0 and for ids not given out yet.
 const Module* module_by_id(std::uint16_t id) noexcept;
 
-/// Grows each time a module may have gone: what was cached about addresses before is void.
-std::uint32_t unload_epoch() noexcept;
+extern constinit std::atomic<std::uint32_t> current_unload_epoch;
 
-/// To be called by the dlclose override after the real one.
+/// Grows each time a module may have gone: what was cached about addresses before is void.
+inline std::uint32_t unload_epoch() noexcept { return current_unload_epoch.load(std::memory_order_acquire); }
+
+/// To be called by the dlclose override after the real one. Modules that libc unloads by itself (iconv, NSS) are
+/// noticed here too, or else when another module is seen in their place.
 void note_unload() noexcept;
 
 } // namespace heapmark::platform
