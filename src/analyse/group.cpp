@@ -24,9 +24,6 @@ struct StackHash {
     std::size_t operator()(const Stack& stack) const noexcept { return hash_of(stack); }
 };
 
-/// One a distinct stack, since that is what names cost.
-using StackLabels = std::unordered_map<Stack, std::string_view, StackHash>;
-
 std::string stack_label(const Stack& stack, Names& names)
 {
     constexpr std::size_t shown_callers = 2;
@@ -44,6 +41,13 @@ std::string_view module_label(const Stack& stack, Names& names)
     const CallSite site = call_site(stack, names);
     if (site.frame == nullptr || site.frame->module.empty()) return "(no module)";
     return file_name(site.frame->module);
+}
+
+bool larger_snapshot(const Snapshot& a, const Snapshot& b) noexcept
+{
+    if (a.bytes() != b.bytes()) return a.bytes() > b.bytes();
+    if (a.size() != b.size()) return a.size() > b.size();
+    return std::less<>{}(a[0].address, b[0].address);
 }
 
 std::string_view label_of(const Block& block, GroupKey key, Names& names)
@@ -67,7 +71,7 @@ std::string_view label_of(const Block& block, GroupKey key, Names& names)
 
 bool depends_on_stack(GroupKey key) noexcept
 {
-    return key == GroupKey::call_site || key == GroupKey::stack || key == GroupKey::module;
+    return key == GroupKey::call_site || key == GroupKey::module;
 }
 
 bool larger(const Group& a, const Group& b) noexcept
@@ -121,36 +125,50 @@ std::string generation_label(Generation generation, Names& names)
     return label;
 }
 
+std::vector<Snapshot> split_by_stack(const Snapshot& snapshot)
+{
+    std::unordered_map<Stack, std::size_t, StackHash> indices;
+    std::vector<Snapshot> parts;
+    for (const Block& block : snapshot) {
+        const auto [known, is_new] = indices.try_emplace(block.stack, parts.size());
+        if (is_new) parts.push_back(SnapshotAccess::without_blocks(snapshot));
+        SnapshotAccess::append(parts[known->second], block);
+    }
+    std::sort(parts.begin(), parts.end(), larger_snapshot);
+    return parts;
+}
+
 std::vector<Group> group(const Snapshot& snapshot, GroupKey key, Names& names)
 {
-    // Equal interned labels share an address; two stacks may still read the same, so by_stack compares stacks.
-    std::unordered_map<std::string_view, std::size_t> by_label;
-    std::unordered_map<Stack, std::size_t, StackHash> by_whole_stack;
-    StackLabels labels;
-    std::vector<std::string_view> group_labels;
-    std::vector<Snapshot> members;
-    for (const Block& block : snapshot) {
-        std::string_view label;
-        if (depends_on_stack(key)) {
-            const auto [known, is_new] = labels.try_emplace(block.stack);
-            if (is_new) known->second = label_of(block, key, names);
-            label = known->second;
-        } else {
-            label = label_of(block, key, names);
-        }
-        const std::size_t next = members.size();
-        const std::size_t index = key == GroupKey::stack ? by_whole_stack.try_emplace(block.stack, next).first->second
-                                                         : by_label.try_emplace(label, next).first->second;
-        if (index == next) {
-            group_labels.push_back(label);
-            members.push_back(SnapshotAccess::without_blocks(snapshot));
-        }
-        SnapshotAccess::append(members[index], block);
-    }
-
     std::vector<Group> groups;
-    groups.reserve(members.size());
-    for (std::size_t i = 0; i < members.size(); ++i) groups.emplace_back(group_labels[i], std::move(members[i]));
+    if (key == GroupKey::stack) { // two stacks may read the same, and are two groups all the same
+        for (Snapshot& part : split_by_stack(snapshot)) {
+            const std::string_view label = label_of(part[0], key, names);
+            groups.emplace_back(label, std::move(part));
+        }
+    } else {
+        std::unordered_map<Stack, std::string_view, StackHash> labels; // names are looked up once a distinct stack
+        std::unordered_map<std::string_view, std::size_t> indices;
+        std::vector<std::string_view> keys;
+        std::vector<Snapshot> parts;
+        for (const Block& block : snapshot) {
+            std::string_view label;
+            if (depends_on_stack(key)) {
+                const auto [known, is_new] = labels.try_emplace(block.stack);
+                if (is_new) known->second = label_of(block, key, names);
+                label = known->second;
+            } else {
+                label = label_of(block, key, names);
+            }
+            const auto [known, is_new] = indices.try_emplace(label, parts.size());
+            if (is_new) {
+                keys.push_back(label);
+                parts.push_back(SnapshotAccess::without_blocks(snapshot));
+            }
+            SnapshotAccess::append(parts[known->second], block);
+        }
+        for (std::size_t i = 0; i < parts.size(); ++i) groups.emplace_back(keys[i], std::move(parts[i]));
+    }
     std::sort(groups.begin(), groups.end(), larger);
     return groups;
 }

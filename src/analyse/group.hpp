@@ -13,6 +13,10 @@ namespace heapmark::analyse {
 /// The caller holds a Guard.
 [[nodiscard]] std::vector<Group> group(const Snapshot& snapshot, GroupKey key, Names& names);
 
+/// One snapshot a distinct stack: bytes, then blocks, largest first, then lowest address. Asks for no names, whose cost
+/// a report need not pay for stacks that it does not show. The caller holds a Guard.
+[[nodiscard]] std::vector<Snapshot> split_by_stack(const Snapshot& snapshot);
+
 /// "parse(char const*) at parser.cpp:41"; "xmlNewDoc in libxml2.so.2"; "libxml2.so.2+0x41"; "(no stack)".
 [[nodiscard]] std::string call_site_label(const Stack& stack, Names& names);
 

@@ -138,6 +138,12 @@ std::string without_template_arguments(std::string_view name)
 
 bool means_function(std::string_view wanted, std::string_view function)
 {
+    // Most functions are told apart by a word; filters ask this of every frame.
+    const std::string_view head = wanted.substr(0, wanted.find_first_of("(<"));
+    std::size_t word = head.size();
+    while (word > 0 && is_word(head[word - 1])) --word;
+    if (function.find(head.substr(word)) == std::string_view::npos) return false;
+
     const Signature want = split_signature(wanted);
     const Signature have = split_signature(function);
     if (have.name.empty() || want.name.empty()) return false;

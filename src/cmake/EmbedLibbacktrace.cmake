@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-# heapmark_embed_libbacktrace(target): a private copy of libbacktrace as one object among the target's sources.
+# heapmark_embed_libbacktrace(target...): a private copy of libbacktrace as one object among the targets' sources, and
+# the same as static library heapmark_backtrace for programs that link the rooms as objects (an object library cannot
+# hold a ready-made object).
 # heapmark is linked into other people's programs, which may have a libbacktrace of their own: here every symbol but the
 # three in use becomes local, those three get names of ours, and its call of dl_iterate_phdr is sent to
 # src/symbolise/debug_info_libbacktrace.cpp, which shows it one file at a time.
@@ -37,7 +39,7 @@ function(heapmark_find_libbacktrace)
   mark_as_advanced(HEAPMARK_LIBBACKTRACE)
 endfunction()
 
-function(heapmark_embed_libbacktrace target)
+function(heapmark_embed_libbacktrace)
   heapmark_find_libbacktrace()
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/libbacktrace")
   file(MAKE_DIRECTORY "${folder}")
@@ -59,5 +61,10 @@ function(heapmark_embed_libbacktrace target)
     COMMENT "Embedding ${HEAPMARK_LIBBACKTRACE}"
     VERBATIM)
   set_source_files_properties("${folder}/libbacktrace.o" PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
-  target_sources(${target} PRIVATE "${folder}/libbacktrace.o")
+  add_library(heapmark_backtrace STATIC EXCLUDE_FROM_ALL "${folder}/libbacktrace.o")
+  set_target_properties(heapmark_backtrace PROPERTIES LINKER_LANGUAGE CXX)
+  foreach(target IN LISTS ARGN)
+    target_sources(${target} PRIVATE "${folder}/libbacktrace.o")
+    add_dependencies(${target} heapmark_backtrace) # or a parallel make might run the command twice at once
+  endforeach()
 endfunction()

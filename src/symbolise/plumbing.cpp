@@ -56,9 +56,10 @@ bool is_startup(std::string_view function, std::string_view module)
     constexpr std::array<std::string_view, 11> names{
         "_start", "__libc_start_main", "__libc_start_call_main", "__libc_start_main_impl", "__libc_start_main_alias_1",
         "__libc_start_main_alias_2", "start_thread", "__clone", "clone", "clone3", "__clone3"};
+    constexpr std::array<std::string_view, 3> loaders{"ld-linux", "libc.so", "libpthread.so"};
     if (is_one_of(function, names)) return true;
     return analyse::split_signature(function).name == "execute_native_thread_routine" ||
-           (function.empty() && base_name(module).starts_with("ld-linux"));
+           (function.empty() && starts_with_one_of(base_name(module), loaders));
 }
 
 } // namespace heapmark::symbolise

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSL-1.0
+// Front of the room: reports as text. Functions of their arguments; who prints them is api's business.
+// The caller holds a Guard.
+#pragma once
+
+#include "analyse/names.hpp"
+
+#include <heapmark/report.hpp>
+
+#include <string>
+
+namespace heapmark::report {
+
+[[nodiscard]] std::string survivors_text(const Snapshot& snapshot, const TextOptions& options, bool color,
+                                         analyse::Names& names);
+
+[[nodiscard]] std::string faults_text(const Faults& faults, const TextOptions& options, bool color,
+                                      analyse::Names& names);
+
+} // namespace heapmark::report
