@@ -43,8 +43,7 @@ std::uint32_t Clock::first_context(std::uint32_t generation) noexcept
         std::uint32_t ready = 0;
         for (; probe >= low; --probe) {
             Context* candidate = context(probe);
-            if (candidate != nullptr)
-                ready = candidate->generation_plus_one.load(std::memory_order_acquire);
+            if (candidate != nullptr) ready = candidate->generation_plus_one.load(std::memory_order_acquire);
             if (ready != 0) break;
         }
         if (ready == 0 || ready - 1 < generation)

@@ -29,7 +29,10 @@ struct Site {
     std::uint8_t depth_frames;
 
     /// heapmark::Frame::bits, innermost first; they follow the structure.
-    [[nodiscard]] const std::uint64_t* frames() const noexcept { return reinterpret_cast<const std::uint64_t*>(this + 1); }
+    [[nodiscard]] const std::uint64_t* frames() const noexcept
+    {
+        return reinterpret_cast<const std::uint64_t*>(this + 1);
+    }
 };
 
 /// Hash of the frames and key together.

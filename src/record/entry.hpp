@@ -47,14 +47,13 @@ public:
     constexpr Entry() noexcept = default;
     constexpr explicit Entry(std::uint64_t word) noexcept : word_(word) {}
     constexpr Entry(Kind kind, bool half, std::uint32_t context, bool ignored, std::uint32_t site) noexcept
-        : word_(KindField::put(static_cast<std::uint64_t>(kind)) | HalfField::put(half ? 1 : 0) |
-                InlineField::mask | ContextField::put(context) | IgnoredField::put(ignored ? 1 : 0) |
-                SiteField::put(site))
-    {
-    }
+        : word_(KindField::put(static_cast<std::uint64_t>(kind)) | HalfField::put(half ? 1 : 0) | InlineField::mask |
+                ContextField::put(context) | IgnoredField::put(ignored ? 1 : 0) | SiteField::put(site))
+    {}
 
     /// The same birth with sizes that fit; usable_bytes <= inline_usable_max.
-    [[nodiscard]] constexpr Entry with_inline_sizes(std::size_t requested_bytes, std::size_t usable_bytes) const noexcept
+    [[nodiscard]] constexpr Entry with_inline_sizes(std::size_t requested_bytes,
+                                                    std::size_t usable_bytes) const noexcept
     {
         return Entry(InlineField::replace(word_, requested_bytes | (usable_bytes / 8) << 6));
     }
@@ -100,7 +99,8 @@ public:
 
     static constexpr std::uint64_t word(std::size_t size, std::size_t slack) noexcept
     {
-        return KindField::put(static_cast<std::uint64_t>(Kind::extension)) | SizeField::put(size) | SlackField::put(slack);
+        return KindField::put(static_cast<std::uint64_t>(Kind::extension)) | SizeField::put(size) |
+               SlackField::put(slack);
     }
     static constexpr std::size_t size(std::uint64_t word) noexcept { return SizeField::get(word); }
     static constexpr std::size_t slack(std::uint64_t word) noexcept { return SlackField::get(word); }

@@ -23,8 +23,8 @@ inline constexpr std::size_t leaf_regions = std::size_t{1} << (leaf_shift - regi
 /// a generation passes by whatever is older. They only grow.
 struct Leaf {
     std::atomic<std::uint32_t> newest;
-    std::uintptr_t base;     ///< first address described
-    Leaf* next;              ///< of all leaves; set before the leaf is published
+    std::uintptr_t base; ///< first address described
+    Leaf* next;          ///< of all leaves; set before the leaf is published
     std::atomic<std::uint32_t> region_newest[leaf_regions];
     std::atomic<std::uint32_t> page_newest[leaf_pages];
     alignas(4096) std::atomic<std::uint64_t> words[leaf_granules];
@@ -35,7 +35,8 @@ public:
     /// The word of the granule that holds `address`; nullptr when nothing was ever recorded near it.
     [[nodiscard]] std::atomic<std::uint64_t>* find(std::uintptr_t address) const noexcept
     {
-        if (address >> address_bits != 0) [[unlikely]] return nullptr;
+        if (address >> address_bits != 0) [[unlikely]]
+            return nullptr;
         Leaf* leaf = __atomic_load_n(&roots_[address >> leaf_shift], __ATOMIC_ACQUIRE);
         return leaf == nullptr ? nullptr : &leaf->words[granule_in_leaf(address)];
     }
@@ -43,7 +44,8 @@ public:
     /// The leaf of `address`, made if need be; nullptr when it cannot be had.
     [[nodiscard]] Leaf* leaf(std::uintptr_t address) noexcept
     {
-        if (address >> address_bits != 0) [[unlikely]] return nullptr;
+        if (address >> address_bits != 0) [[unlikely]]
+            return nullptr;
         Leaf* leaf = __atomic_load_n(&roots_[address >> leaf_shift], __ATOMIC_ACQUIRE);
         return leaf != nullptr ? leaf : make_leaf(address);
     }
@@ -84,7 +86,8 @@ public:
     }
 
     /// Sizes of the block of `entry`, which starts at `address` and whose word is `word`.
-    [[nodiscard]] Sizes sizes(std::uintptr_t address, const std::atomic<std::uint64_t>* word, Entry entry) const noexcept
+    [[nodiscard]] Sizes sizes(std::uintptr_t address, const std::atomic<std::uint64_t>* word,
+                              Entry entry) const noexcept
     {
         if (!entry.has_extension()) return {entry.inline_requested(), entry.inline_usable()};
         const bool last_of_leaf = granule_in_leaf(address) == leaf_granules - 1;

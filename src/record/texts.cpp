@@ -64,7 +64,8 @@ TextId intern_text(std::string_view text) noexcept
     for (;;) {
         made->next = head;
         const Text* searched = head;
-        if (bucket.compare_exchange_weak(head, made, std::memory_order_release, std::memory_order_acquire)) return made->id;
+        if (bucket.compare_exchange_weak(head, made, std::memory_order_release, std::memory_order_acquire))
+            return made->id;
         if (const Text* known = find_in_chain(head, searched, text)) return known->id;
     }
 }

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSL-1.0
+// Births, deaths and resizes as the overridden functions see them.
+#include "interpose/hooks.hpp"
+
+#include "base/bits.hpp"
+#include "interpose/underlying.hpp"
+#include "platform/modules.hpp"
+#include "platform/options.hpp"
+
+#include <bit>
+#include <cerrno>
+
+namespace heapmark::interpose {
+namespace {
+
+constinit std::atomic<std::uint64_t> unstacked{0};
+
+/// A slot pairs a hash with a site in two words that a signal handler on this thread may come between: the first word
+/// is the hash mixed with the site, so that a torn pair matches nothing.
+std::uint64_t slot_key(std::uint64_t hash, std::uint32_t site) noexcept
+{
+    return hash ^ (site * std::uint64_t{0x9e37'79b9'7f4a'7c15U});
+}
+
+/// Whether heapmark's own code allocated, outside any guard: the C++ library that the preload library carries inside.
+/// A static heapmark shares its module, and its C++ library, with the program; there all such blocks are the program's.
+bool is_own_frame([[maybe_unused]] std::span<const std::uint64_t> frames) noexcept
+{
+#ifdef HEAPMARK_PRELOAD
+    static constinit std::atomic<std::uint16_t> own_module{0};
+    if (own_module.load(std::memory_order_relaxed) == 0)
+        if (const platform::Module* own = platform::module_at(reinterpret_cast<std::uintptr_t>(&is_own_frame)))
+            own_module.store(own->id, std::memory_order_relaxed);
+    return !frames.empty() && frames[0] >> 48 != 0 && frames[0] >> 48 == own_module.load(std::memory_order_relaxed);
+#else
+    return false;
+#endif
+}
+
+[[gnu::cold, gnu::noinline]] std::uint32_t intern_slowly(record::SiteCache::Slot* slot, std::uint64_t hash,
+                                                         const record::SiteKey& key,
+                                                         std::span<const std::uint64_t> frames) noexcept
+{
+    const std::uint32_t site = is_own_frame(frames) ? record::internal_site : record::intern_site(hash, key, frames);
+    if (site == record::no_site)
+        unstacked.fetch_add(1, std::memory_order_relaxed);
+    else if (slot != nullptr)
+        *slot = {slot_key(hash, site), site};
+    return site;
+}
+
+[[gnu::cold, gnu::noinline]] void fault(platform::ThreadState& thread, record::FaultDetail detail,
+                                        const Release& release, const void* block,
+                                        const capture::Caller& caller) noexcept
+{
+    record::count_fault(detail.kind);
+    const int saved_errno = errno;
+    detail.thread = thread.thread;
+    detail.released_by = release.name;
+    detail.address = reinterpret_cast<std::uintptr_t>(block);
+    detail.release_site = site_of(thread, caller, {Api::unknown, 0, thread.tag});
+    record::keep_fault(detail);
+    if (auto* listener = fault_listener.load(std::memory_order_acquire)) listener(detail);
+    errno = saved_errno;
+}
+
+/// What a release of a live block got wrong, if anything.
+record::Mismatch mismatch(const record::Death& death, const Release& release, std::size_t& stated) noexcept
+{
+    if (death.entry.kind() != release.kind) return record::Mismatch::function;
+    if (release.stated_bytes != Release::unstated && release.stated_bytes != death.sizes.requested_bytes) {
+        stated = release.stated_bytes;
+        return record::Mismatch::size;
+    }
+    if (release.stated_alignment != Release::unstated) {
+        const record::Site* birth = record::site(death.entry.site());
+        if (birth != nullptr && std::size_t{1} << birth->key.alignment_log2 != release.stated_alignment) {
+            stated = release.stated_alignment;
+            return record::Mismatch::alignment;
+        }
+    }
+    return record::Mismatch::none;
+}
+
+/// A release of something that was not alive. Returns whether the allocator underneath is to have it all the same.
+[[gnu::cold, gnu::noinline]] bool release_of_no_block(platform::ThreadState& thread, const record::Death& death,
+                                                      void* block, const Release& release,
+                                                      const capture::Caller& caller) noexcept
+{
+    record::FaultDetail detail;
+    if (death.outcome == record::Death::Outcome::released_before) {
+        detail.kind = record::FaultKind::double_free;
+        detail.birth = death.entry;
+        detail.birth_sizes = death.sizes;
+        fault(thread, detail, release, block, caller);
+        return false;
+    }
+    const std::uintptr_t inside = record::block_around(reinterpret_cast<std::uintptr_t>(block));
+    if (inside == 0 && may_own(block)) {
+        // Born before heapmark could see it, or behind its back: no fault of the program's.
+        record::count_fault(record::FaultKind::unknown_free);
+        return true;
+    }
+    if (inside != 0) detail.birth = record::find_block(reinterpret_cast<void*>(inside), detail.birth_sizes); // NOLINT
+    detail.kind = record::FaultKind::unknown_free;
+    fault(thread, detail, release, block, caller);
+    return false;
+}
+
+} // namespace
+
+constinit std::atomic<void (*)(const record::FaultDetail&)> fault_listener{nullptr};
+
+std::uint64_t unstacked_count() noexcept { return unstacked.load(std::memory_order_relaxed); }
+
+std::uint32_t site_of(platform::ThreadState& thread, const capture::Caller& caller, record::SiteKey key) noexcept
+{
+    std::uint64_t buffer[capture::max_depth_frames];
+    const auto depth = static_cast<unsigned>(platform::options().depth);
+    const std::span frames(buffer, capture::capture_stack(caller, thread.stack, thread.rule_cache, buffer, depth));
+    const std::uint64_t hash = record::site_hash(key, frames);
+
+    record::SiteCache* cache = thread.site_cache;
+    record::SiteCache::Slot* slot = cache == nullptr ? nullptr : &cache->slot[hash % record::SiteCache::slots];
+    if (slot != nullptr) {
+        const record::SiteCache::Slot seen = *slot;
+        if (seen.hash == slot_key(hash, seen.site) && seen.site != record::no_site) return seen.site;
+    }
+    return intern_slowly(slot, hash, key, frames);
+}
+
+void record_birth(void* block, std::size_t requested_bytes, Door door, const capture::Caller& caller) noexcept
+{
+    platform::ThreadState& thread = platform::thread_state;
+    if (thread.phase == 0) [[unlikely]]
+        attach_thread(thread, 0);
+    const record::Sizes sizes{requested_bytes, usable_bytes(block)};
+    if (thread.guard_depth != 0) [[unlikely]] {
+        record::birth(thread, block, sizes, record::Kind::internal, record::internal_site);
+        return;
+    }
+    const std::uint32_t site = site_of(thread, caller, {door.api, door.alignment_log2, thread.tag});
+    const record::Kind kind = site == record::internal_site ? record::Kind::internal : door.kind;
+    record::birth(thread, block, sizes, kind, site);
+}
+
+bool record_death(void* block, const Release& release, const capture::Caller& caller) noexcept
+{
+    platform::ThreadState& thread = platform::thread_state;
+    if (thread.phase == 0) [[unlikely]]
+        attach_thread(thread, 0);
+    const record::Death death = record::death(thread, block);
+    if (death.outcome == record::Death::Outcome::died) [[likely]] {
+        record::FaultDetail detail;
+        detail.mismatch = mismatch(death, release, detail.stated);
+        if (detail.mismatch != record::Mismatch::none) [[unlikely]] {
+            detail.kind = record::FaultKind::mismatched_release;
+            detail.birth = death.entry;
+            detail.birth_sizes = death.sizes;
+            fault(thread, detail, release, block, caller);
+        }
+        return true;
+    }
+    if (death.outcome == record::Death::Outcome::internal) return true;
+    return release_of_no_block(thread, death, block, release, caller);
+}
+
+void* resize(void* block, std::size_t requested_bytes, Api api, const capture::Caller& caller) noexcept
+{
+    platform::ThreadState& thread = platform::thread_state;
+    if (thread.phase == 0) [[unlikely]]
+        attach_thread(thread, 0);
+    const Release release{to_string(api), record::Kind::malloc_family};
+    record::Resize step(thread, block);
+    switch (step.before().outcome) {
+    case record::Death::Outcome::died:
+        if (step.before().entry.kind() != record::Kind::malloc_family) [[unlikely]] {
+            const record::FaultDetail detail{.kind = record::FaultKind::mismatched_release,
+                                             .mismatch = record::Mismatch::function,
+                                             .birth = step.before().entry,
+                                             .birth_sizes = step.before().sizes};
+            fault(thread, detail, release, block, caller);
+        }
+        break;
+    case record::Death::Outcome::internal: break;
+    case record::Death::Outcome::released_before:
+    case record::Death::Outcome::unknown:
+        // Nothing may be read from a block that is not one: a new block is the most that can be given.
+        if (!release_of_no_block(thread, step.before(), block, release, caller)) {
+            void* fresh = underlying.malloc(padded(requested_bytes));
+            if (fresh != nullptr) record_birth(fresh, requested_bytes, {api, record::Kind::malloc_family}, caller);
+            return fresh;
+        }
+        break;
+    }
+
+    if (requested_bytes == 0) { // As glibc: frees and returns nothing, whatever the allocator underneath does.
+        step.done();
+        underlying.free(block);
+        return nullptr;
+    }
+    void* resized = underlying.realloc(block, padded(requested_bytes));
+    if (resized == nullptr) {
+        step.keep();
+        return nullptr;
+    }
+    step.done();
+    record_birth(resized, requested_bytes, {api, record::Kind::malloc_family}, caller);
+    return resized;
+}
+
+} // namespace heapmark::interpose

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSL-1.0
+// Every replaceable operator new and delete ([new.delete]). All definitions are weak, so that a program that replaces
+// some of them itself still links; the forms that the standard defines in terms of those then call the program's.
+#include "interpose/anchors.hpp"
+#include "interpose/hooks.hpp"
+#include "interpose/replaced_new.hpp"
+#include "interpose/underlying.hpp"
+
+#include <bit>
+#include <cerrno>
+
+using namespace heapmark;
+using namespace heapmark::interpose;
+
+namespace heapmark::interpose {
+
+const char new_anchor = 0;
+
+} // namespace heapmark::interpose
+
+namespace {
+
+using record::Kind;
+using std::align_val_t;
+using std::nothrow_t;
+using std::size_t;
+
+constexpr Door single_door{Api::operator_new, Kind::new_single};
+constexpr Door array_door{Api::operator_new_array, Kind::new_array};
+constexpr Door aligned_single_door{Api::operator_new_aligned, Kind::new_aligned};
+constexpr Door aligned_array_door{Api::operator_new_array_aligned, Kind::new_array_aligned};
+
+inline void* obtain(size_t size) noexcept { return underlying.malloc(padded(size)); }
+
+inline void* obtain(size_t size, align_val_t alignment) noexcept
+{
+    return underlying.memalign(static_cast<size_t>(alignment), padded(size));
+}
+
+inline void* born(void* block, size_t size, Door door, const capture::Caller& caller) noexcept
+{
+    if (block != nullptr) [[likely]]
+        record_birth(block, size, door, caller);
+    return block;
+}
+
+inline Door aligned_to(align_val_t alignment, Door door) noexcept
+{
+    door.alignment_log2 = static_cast<std::uint8_t>(std::countr_zero(static_cast<size_t>(alignment)));
+    return door;
+}
+
+inline void release(void* block, const Release& how, const capture::Caller& caller) noexcept
+{
+    if (block == nullptr) return;
+    const int saved_errno = errno;
+    if (record_death(block, how, caller)) underlying.free(block);
+    errno = saved_errno;
+}
+
+inline size_t number(align_val_t alignment) noexcept { return static_cast<size_t>(alignment); }
+
+} // namespace
+
+// A base form is a definition under a name of its own, of which the operator is a weak alias: comparing the two tells
+// whether the program replaced the operator. In what follows, `block` is null only where memory ran out.
+#define HEAPMARK_HIDDEN extern "C" __attribute__((visibility("hidden")))
+#define HEAPMARK_REPLACEABLE HEAPMARK_EXPORT __attribute__((weak))
+#define HEAPMARK_ALIAS(name) HEAPMARK_EXPORT __attribute__((weak, alias(name)))
+
+// ---------------------------------------------------------------- new
+
+HEAPMARK_HIDDEN void* heapmark_new(size_t size)
+{
+    void* block = obtain(size);
+    if (block == nullptr) [[unlikely]]
+        block = HEAPMARK_FAILED("_Znwm", void*(size_t), (size),
+                                or_throw(retry_with_handlers([=] { return obtain(size); })));
+    return born(block, size, single_door, HEAPMARK_CALLER());
+}
+HEAPMARK_ALIAS("heapmark_new") void* operator new(size_t size);
+
+HEAPMARK_REPLACEABLE void* operator new(size_t size, [[maybe_unused]] const nothrow_t& tag) noexcept
+{
+    if (replaced(BaseForm::new_single)) [[unlikely]]
+        return HEAPMARK_DERIVED("_ZnwmRKSt9nothrow_t", void*(size_t, const nothrow_t&), (size, tag),
+                                or_null([=] { return ::operator new(size); }));
+    void* block = obtain(size);
+    if (block == nullptr) [[unlikely]]
+        block = HEAPMARK_FAILED("_ZnwmRKSt9nothrow_t", void*(size_t, const nothrow_t&), (size, tag),
+                                or_null([=] { return retry_with_handlers([=] { return obtain(size); }); }));
+    return born(block, size, single_door, HEAPMARK_CALLER());
+}
+
+HEAPMARK_HIDDEN void* heapmark_new_array(size_t size)
+{
+    if (replaced(BaseForm::new_single)) [[unlikely]]
+        return HEAPMARK_DERIVED("_Znam", void*(size_t), (size), ::operator new(size));
+    void* block = obtain(size);
+    if (block == nullptr) [[unlikely]]
+        block = HEAPMARK_FAILED("_Znam", void*(size_t), (size),
+                                or_throw(retry_with_handlers([=] { return obtain(size); })));
+    return born(block, size, array_door, HEAPMARK_CALLER());
+}
+HEAPMARK_ALIAS("heapmark_new_array") void* operator new[](size_t size);
+
+HEAPMARK_REPLACEABLE void* operator new[](size_t size, [[maybe_unused]] const nothrow_t& tag) noexcept
+{
+    if (replaced(BaseForm::new_single) || replaced(BaseForm::new_array)) [[unlikely]]
+        return HEAPMARK_DERIVED("_ZnamRKSt9nothrow_t", void*(size_t, const nothrow_t&), (size, tag),
+                                or_null([=] { return ::operator new[](size); }));
+    void* block = obtain(size);
+    if (block == nullptr) [[unlikely]]
+        block = HEAPMARK_FAILED("_ZnamRKSt9nothrow_t", void*(size_t, const nothrow_t&), (size, tag),
+                                or_null([=] { return retry_with_handlers([=] { return obtain(size); }); }));
+    return born(block, size, array_door, HEAPMARK_CALLER());
+}
+
+HEAPMARK_HIDDEN void* heapmark_new_aligned(size_t size, align_val_t alignment)
+{
+    void* block = obtain(size, alignment);
+    if (block == nullptr) [[unlikely]]
+        block = HEAPMARK_FAILED("_ZnwmSt11align_val_t", void*(size_t, align_val_t), (size, alignment),
+                                or_throw(retry_with_handlers([=] { return obtain(size, alignment); })));
+    return born(block, size, aligned_to(alignment, aligned_single_door), HEAPMARK_CALLER());
+}
+HEAPMARK_ALIAS("heapmark_new_aligned") void* operator new(size_t size, align_val_t alignment);
+
+HEAPMARK_REPLACEABLE void* operator new(size_t size, align_val_t alignment,
+                                        [[maybe_unused]] const nothrow_t& tag) noexcept
+{
+    if (replaced(BaseForm::new_aligned)) [[unlikely]]
+        return HEAPMARK_DERIVED("_ZnwmSt11align_val_tRKSt9nothrow_t", void*(size_t, align_val_t, const nothrow_t&),
+                                (size, alignment, tag), or_null([=] { return ::operator new(size, alignment); }));
+    void* block = obtain(size, alignment);
+    if (block == nullptr) [[unlikely]]
+        block = HEAPMARK_FAILED("_ZnwmSt11align_val_tRKSt9nothrow_t", void*(size_t, align_val_t, const nothrow_t&),
+                                (size, alignment, tag),
+                                or_null([=] { return retry_with_handlers([=] { return obtain(size, alignment); }); }));
+    return born(block, size, aligned_to(alignment, aligned_single_door), HEAPMARK_CALLER());
+}
+
+HEAPMARK_HIDDEN void* heapmark_new_array_aligned(size_t size, align_val_t alignment)
+{
+    if (replaced(BaseForm::new_aligned)) [[unlikely]]
+        return HEAPMARK_DERIVED("_ZnamSt11align_val_t", void*(size_t, align_val_t), (size, alignment),
+                                ::operator new(size, alignment));
+    void* block = obtain(size, alignment);
+    if (block == nullptr) [[unlikely]]
+        block = HEAPMARK_FAILED("_ZnamSt11align_val_t", void*(size_t, align_val_t), (size, alignment),
+                                or_throw(retry_with_handlers([=] { return obtain(size, alignment); })));
+    return born(block, size, aligned_to(alignment, aligned_array_door), HEAPMARK_CALLER());
+}
+HEAPMARK_ALIAS("heapmark_new_array_aligned") void* operator new[](size_t size, align_val_t alignment);
+
+HEAPMARK_REPLACEABLE void* operator new[](size_t size, align_val_t alignment,
+                                          [[maybe_unused]] const nothrow_t& tag) noexcept
+{
+    if (replaced(BaseForm::new_aligned) || replaced(BaseForm::new_array_aligned)) [[unlikely]]
+        return HEAPMARK_DERIVED("_ZnamSt11align_val_tRKSt9nothrow_t", void*(size_t, align_val_t, const nothrow_t&),
+                                (size, alignment, tag), or_null([=] { return ::operator new[](size, alignment); }));
+    void* block = obtain(size, alignment);
+    if (block == nullptr) [[unlikely]]
+        block = HEAPMARK_FAILED("_ZnamSt11align_val_tRKSt9nothrow_t", void*(size_t, align_val_t, const nothrow_t&),
+                                (size, alignment, tag),
+                                or_null([=] { return retry_with_handlers([=] { return obtain(size, alignment); }); }));
+    return born(block, size, aligned_to(alignment, aligned_array_door), HEAPMARK_CALLER());
+}
+
+// ---------------------------------------------------------------- delete
+
+HEAPMARK_HIDDEN void heapmark_delete(void* block) noexcept
+{
+    release(block, {"delete", Kind::new_single}, HEAPMARK_CALLER());
+}
+HEAPMARK_ALIAS("heapmark_delete") void operator delete(void* block) noexcept;
+
+HEAPMARK_REPLACEABLE void operator delete(void* block, size_t size) noexcept
+{
+    if (replaced(BaseForm::delete_single)) [[unlikely]]
+        return HEAPMARK_DERIVED("_ZdlPvm", void(void*, size_t), (block, size), ::operator delete(block));
+    release(block, {"delete", Kind::new_single, size}, HEAPMARK_CALLER());
+}
+
+HEAPMARK_REPLACEABLE void operator delete(void* block, [[maybe_unused]] const nothrow_t& tag) noexcept
+{
+    if (replaced(BaseForm::delete_single)) [[unlikely]]
+        return HEAPMARK_DERIVED("_ZdlPvRKSt9nothrow_t", void(void*, const nothrow_t&), (block, tag),
+                                ::operator delete(block));
+    release(block, {"delete", Kind::new_single}, HEAPMARK_CALLER());
+}
+
+HEAPMARK_HIDDEN void heapmark_delete_array(void* block) noexcept
+{
+    if (replaced(BaseForm::delete_single)) [[unlikely]]
+        return HEAPMARK_DERIVED("_ZdaPv", void(void*), (block), ::operator delete(block));
+    release(block, {"delete[]", Kind::new_array}, HEAPMARK_CALLER());
+}
+HEAPMARK_ALIAS("heapmark_delete_array") void operator delete[](void* block) noexcept;
+
+HEAPMARK_REPLACEABLE void operator delete[](void* block, size_t size) noexcept
+{
+    if (replaced(BaseForm::delete_single) || replaced(BaseForm::delete_array)) [[unlikely]]
+        return HEAPMARK_DERIVED("_ZdaPvm", void(void*, size_t), (block, size), ::operator delete[](block));
+    release(block, {"delete[]", Kind::new_array, size}, HEAPMARK_CALLER());
+}
+
+HEAPMARK_REPLACEABLE void operator delete[](void* block, [[maybe_unused]] const nothrow_t& tag) noexcept
+{
+    if (replaced(BaseForm::delete_single) || replaced(BaseForm::delete_array)) [[unlikely]]
+        return HEAPMARK_DERIVED("_ZdaPvRKSt9nothrow_t", void(void*, const nothrow_t&), (block, tag),
+                                ::operator delete[](block));
+    release(block, {"delete[]", Kind::new_array}, HEAPMARK_CALLER());
+}
+
+HEAPMARK_HIDDEN void heapmark_delete_aligned(void* block, align_val_t alignment) noexcept
+{
+    release(block, {"delete", Kind::new_aligned, Release::unstated, number(alignment)}, HEAPMARK_CALLER());
+}
+HEAPMARK_ALIAS("heapmark_delete_aligned") void operator delete(void* block, align_val_t alignment) noexcept;
+
+HEAPMARK_REPLACEABLE void operator delete(void* block, size_t size, align_val_t alignment) noexcept
+{
+    if (replaced(BaseForm::delete_aligned)) [[unlikely]]
+        return HEAPMARK_DERIVED("_ZdlPvmSt11align_val_t", void(void*, size_t, align_val_t), (block, size, alignment),
+                                ::operator delete(block, alignment));
+    release(block, {"delete", Kind::new_aligned, size, number(alignment)}, HEAPMARK_CALLER());
+}
+
+HEAPMARK_REPLACEABLE void operator delete(void* block, align_val_t alignment,
+                                          [[maybe_unused]] const nothrow_t& tag) noexcept
+{
+    if (replaced(BaseForm::delete_aligned)) [[unlikely]]
+        return HEAPMARK_DERIVED("_ZdlPvSt11align_val_tRKSt9nothrow_t", void(void*, align_val_t, const nothrow_t&),
+                                (block, alignment, tag), ::operator delete(block, alignment));
+    release(block, {"delete", Kind::new_aligned, Release::unstated, number(alignment)}, HEAPMARK_CALLER());
+}
+
+HEAPMARK_HIDDEN void heapmark_delete_array_aligned(void* block, align_val_t alignment) noexcept
+{
+    if (replaced(BaseForm::delete_aligned)) [[unlikely]]
+        return HEAPMARK_DERIVED("_ZdaPvSt11align_val_t", void(void*, align_val_t), (block, alignment),
+                                ::operator delete(block, alignment));
+    release(block, {"delete[]", Kind::new_array_aligned, Release::unstated, number(alignment)}, HEAPMARK_CALLER());
+}
+HEAPMARK_ALIAS("heapmark_delete_array_aligned") void operator delete[](void* block, align_val_t alignment) noexcept;
+
+HEAPMARK_REPLACEABLE void operator delete[](void* block, size_t size, align_val_t alignment) noexcept
+{
+    if (replaced(BaseForm::delete_aligned) || replaced(BaseForm::delete_array_aligned)) [[unlikely]]
+        return HEAPMARK_DERIVED("_ZdaPvmSt11align_val_t", void(void*, size_t, align_val_t), (block, size, alignment),
+                                ::operator delete[](block, alignment));
+    release(block, {"delete[]", Kind::new_array_aligned, size, number(alignment)}, HEAPMARK_CALLER());
+}
+
+HEAPMARK_REPLACEABLE void operator delete[](void* block, align_val_t alignment,
+                                            [[maybe_unused]] const nothrow_t& tag) noexcept
+{
+    if (replaced(BaseForm::delete_aligned) || replaced(BaseForm::delete_array_aligned)) [[unlikely]]
+        return HEAPMARK_DERIVED("_ZdaPvSt11align_val_tRKSt9nothrow_t", void(void*, align_val_t, const nothrow_t&),
+                                (block, alignment, tag), ::operator delete[](block, alignment));
+    release(block, {"delete[]", Kind::new_array_aligned, Release::unstated, number(alignment)}, HEAPMARK_CALLER());
+}

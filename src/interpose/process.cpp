@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSL-1.0
+// The start of the process.
+#include "interpose/anchors.hpp"
+#include "interpose/hooks.hpp"
+
+#include "platform/options.hpp"
+
+namespace heapmark::interpose {
+
+const char process_anchor = 0;
+
+namespace {
+
+// Before the program's own constructors (priorities up to 100 are the implementation's), so that a mistake in
+// HEAPMARK_OPTIONS is told before anything runs.
+[[gnu::constructor(101)]] void process_starts()
+{
+    const platform::Guard guard;
+    attach_thread(platform::thread_state, 0);
+    platform::load_options();
+}
+
+} // namespace
+
+} // namespace heapmark::interpose

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSL-1.0
+// Threads: the state each gets when first seen, who started whom, and giving the caches back when one ends.
+#include "interpose/anchors.hpp"
+#include "interpose/hooks.hpp"
+#include "interpose/underlying.hpp"
+
+#include "base/bits.hpp"
+#include "platform/options.hpp"
+#include "platform/pages.hpp"
+#include "platform/raw_write.hpp"
+#include "platform/stack_bounds.hpp"
+#include "record/threads.hpp"
+
+#include <cerrno>
+#include <climits>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+
+using namespace heapmark;
+
+namespace heapmark::interpose {
+
+const char thread_anchor = 0;
+
+namespace {
+
+enum Phase : std::uint8_t { unseen, starting, in_use, ending };
+
+std::size_t caches_bytes() noexcept
+{
+    return base::round_up(capture::rule_cache_bytes, 64) + sizeof(record::SiteCache);
+}
+
+constinit std::atomic<int> end_key{-1}; ///< of pthread_key_create
+
+void release_caches(platform::ThreadState& thread) noexcept
+{
+    void* caches = thread.rule_cache;
+    // A signal handler may allocate here: first nothing may point to the pages.
+    thread.rule_cache = nullptr;
+    thread.site_cache = nullptr;
+    thread.phase = ending;
+    __asm__ volatile("" : : : "memory");
+    if (caches != nullptr) platform::unmap_pages(caches, caches_bytes());
+}
+
+/// Runs in each round of thread-specific destructors. Other destructors may still allocate, so it puts itself back
+/// until the last round (POSIX lets the value be set again; glibc makes PTHREAD_DESTRUCTOR_ITERATIONS rounds).
+void thread_ends(void* rounds_done)
+{
+    const auto round = reinterpret_cast<std::uintptr_t>(rounds_done);
+    const platform::Guard guard;
+    if (round < PTHREAD_DESTRUCTOR_ITERATIONS)
+        pthread_setspecific(static_cast<pthread_key_t>(end_key.load(std::memory_order_relaxed)),
+                            reinterpret_cast<void*>(round + 1)); // NOLINT: a small number, not an address
+    else
+        release_caches(platform::thread_state);
+}
+
+void watch_thread_end() noexcept
+{
+    if (end_key.load(std::memory_order_acquire) < 0) {
+        pthread_key_t made = 0;
+        if (pthread_key_create(&made, thread_ends) != 0) return; // none left: the caches stay mapped
+        int none = -1;
+        if (!end_key.compare_exchange_strong(none, static_cast<int>(made), std::memory_order_acq_rel))
+            pthread_key_delete(made);
+    }
+    pthread_setspecific(static_cast<pthread_key_t>(end_key.load(std::memory_order_acquire)),
+                        reinterpret_cast<void*>(std::uintptr_t{1})); // NOLINT: the first round
+}
+
+/// What pthread_create hands to the new thread.
+struct Start {
+    void* (*function)(void*);
+    void* argument;
+    std::uint32_t parent;
+    bool ignored;
+};
+
+void* run_thread(void* start_address)
+{
+    auto* handed_over = static_cast<Start*>(start_address);
+    const Start start = *handed_over;
+    platform::ThreadState& thread = platform::thread_state;
+    {
+        const platform::Guard guard;
+        attach_thread(thread, start.parent);
+        if (start.ignored) ++thread.ignore_depth;
+        underlying.free(handed_over);
+    }
+    return start.function(start.argument);
+}
+
+} // namespace
+
+void attach_thread(platform::ThreadState& thread, std::uint32_t parent) noexcept
+{
+    if (thread.phase != unseen) return;
+    const int saved_errno = errno;
+    thread.phase = starting; // what follows may allocate, and is recorded without caches
+    const platform::Guard guard;
+    if (environ != nullptr) platform::load_options();
+    thread.thread = record::add_thread(parent, record::clock.generation());
+    thread.stack = platform::stack_of_this_thread();
+    if (void* caches = platform::map_pages(caches_bytes())) {
+        thread.site_cache = reinterpret_cast<record::SiteCache*>(static_cast<char*>(caches) +
+                                                                 base::round_up(capture::rule_cache_bytes, 64));
+        thread.rule_cache = static_cast<capture::RuleCache*>(caches);
+    }
+    watch_thread_end();
+    thread.phase = in_use;
+    errno = saved_errno;
+}
+
+} // namespace heapmark::interpose
+
+extern "C" HEAPMARK_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                                              void* (*function)(void*), void* argument)
+{
+    using namespace heapmark::interpose;
+    using Create = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+    static constinit std::atomic<Create*> real{nullptr};
+
+    const platform::Guard guard; // dlsym's and the C library's memory for the thread are not the caller's
+    platform::ThreadState& self = platform::thread_state;
+    attach_thread(self, 0);
+    Create* create = real.load(std::memory_order_acquire);
+    if (create == nullptr) {
+        create = reinterpret_cast<Create*>(dlsym(RTLD_NEXT, "pthread_create"));
+        if (create == nullptr) {
+            platform::Line line;
+            platform::die(line << "no pthread_create found below heapmark's own");
+        }
+        real.store(create, std::memory_order_release);
+    }
+    void* memory = underlying.malloc(sizeof(Start));
+    if (memory == nullptr) return EAGAIN;
+    auto* start = new (memory) Start{function, argument, self.thread, self.ignore_depth != 0};
+    const int error = create(thread, attributes, run_thread, start);
+    if (error != 0) underlying.free(start);
+    return error;
+}

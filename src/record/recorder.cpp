@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSL-1.0
+// Births and deaths: the rarer paths.
+#include "record/recorder.hpp"
+
+namespace heapmark::record {
+namespace {
+
+constinit std::atomic<std::uint64_t> unrecorded{0};
+
+/// Farthest that block_around looks back, so that a wild pointer costs no walk over a whole heap.
+constexpr std::uintptr_t look_back_bytes = std::uintptr_t{64} << 20;
+
+} // namespace
+
+std::uint64_t unrecorded_count() noexcept { return unrecorded.load(std::memory_order_relaxed); }
+void count_unrecorded() noexcept { unrecorded.fetch_add(1, std::memory_order_relaxed); }
+
+void renew_context(platform::ThreadState& thread) noexcept
+{
+    // The generation is read first: the context taken after it is at least as new, so no block is booked too early.
+    const std::uint32_t generation = clock.generation();
+    std::uint32_t id = 0;
+    if (clock.take_context(thread.thread, id) == nullptr) return;
+    thread.context = id;
+    thread.generation = generation;
+}
+
+void bury_unseen(Entry entry, Sizes sizes) noexcept
+{
+    if (Context* context = clock.context(entry.context()))
+        context->others[entry.ignored() ? 1 : 0].add({-1, -static_cast<std::int64_t>(sizes.requested_bytes)});
+}
+
+Resize::Resize(platform::ThreadState& thread, const void* block) noexcept : thread_(thread)
+{
+    const auto address = reinterpret_cast<std::uintptr_t>(block);
+    word_ = map.find(address);
+    if (word_ == nullptr) return;
+    before_.entry = Entry(word_->load(std::memory_order_relaxed));
+    if (before_.entry.half() != ((address & 16) != 0) || (address & 15) != 0) return;
+    switch (before_.entry.kind()) {
+    case Kind::empty:
+    case Kind::extension: return;
+    case Kind::released:
+    case Kind::resizing: before_.outcome = Death::Outcome::released_before; break;
+    case Kind::internal: before_.outcome = Death::Outcome::internal; break;
+    default: before_.outcome = Death::Outcome::died; break;
+    }
+    before_.sizes = map.sizes(address, word_, before_.entry);
+    if (is_live(before_.entry.kind()))
+        word_->store(before_.entry.with_kind(Kind::resizing).word(), std::memory_order_relaxed);
+}
+
+void Resize::keep() noexcept
+{
+    if (is_live(before_.entry.kind())) word_->store(before_.entry.word(), std::memory_order_relaxed);
+}
+
+void Resize::done() noexcept
+{
+    if (before_.outcome != Death::Outcome::died && before_.outcome != Death::Outcome::internal) return;
+    // The old address may already be another thread's new block: then its birth stays.
+    std::uint64_t expected = before_.entry.with_kind(Kind::resizing).word();
+    const std::uint64_t after =
+        before_.outcome == Death::Outcome::internal ? 0 : before_.entry.with_kind(Kind::released).word();
+    word_->compare_exchange_strong(expected, after, std::memory_order_relaxed);
+    if (before_.outcome == Death::Outcome::died) detail::book_death(thread_, before_.entry, before_.sizes);
+}
+
+Entry find_block(const void* block, Sizes& sizes) noexcept
+{
+    const auto address = reinterpret_cast<std::uintptr_t>(block);
+    const std::atomic<std::uint64_t>* word = map.find(address);
+    if (word == nullptr || (address & 15) != 0) return {};
+    const Entry entry(word->load(std::memory_order_acquire));
+    if (!is_live(entry.kind()) || entry.half() != ((address & 16) != 0)) return {};
+    sizes = map.sizes(address, word, entry);
+    return entry;
+}
+
+std::uintptr_t block_around(std::uintptr_t address) noexcept
+{
+    const std::uintptr_t last = address & ~(granule_bytes - 1);
+    for (std::uintptr_t granule = last; granule != 0 && last - granule <= look_back_bytes;) {
+        const std::atomic<std::uint64_t>* word = map.find(granule);
+        if (word == nullptr) { // nothing in this leaf: on to the one below
+            granule = (granule >> leaf_shift << leaf_shift) - granule_bytes;
+            continue;
+        }
+        const Entry entry(word->load(std::memory_order_acquire));
+        if (is_live(entry.kind())) {
+            const std::uintptr_t start = granule + (entry.half() ? 16 : 0);
+            if (start < address) return address - start < map.sizes(start, word, entry).usable_bytes ? start : 0;
+        }
+        granule -= granule_bytes;
+    }
+    return 0;
+}
+
+bool make_ignored(const void* block) noexcept
+{
+    Sizes sizes;
+    const Entry entry = find_block(block, sizes);
+    if (entry.kind() <= Kind::internal) return false;
+    if (entry.ignored()) return true;
+    std::uint64_t expected = entry.word();
+    if (!map.find(reinterpret_cast<std::uintptr_t>(block))
+             ->compare_exchange_strong(expected, entry.with_ignored().word(), std::memory_order_relaxed))
+        return false;
+    if (Context* context = clock.context(entry.context())) {
+        const auto bytes = static_cast<std::int64_t>(sizes.requested_bytes);
+        context->others[0].add({-1, -bytes});
+        context->others[1].add({1, bytes});
+    }
+    return true;
+}
+
+} // namespace heapmark::record
