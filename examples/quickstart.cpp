@@ -2,6 +2,7 @@
 // Mark, run, look at what is left: once for a function that keeps memory, once for one that does not.
 #include <heapmark/heapmark.hpp>
 
+#include <cstddef>
 #include <cstring>
 #include <iostream>
 #include <string>

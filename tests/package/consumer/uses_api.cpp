@@ -24,9 +24,9 @@ int main()
     const heapmark::Snapshot snapshot = heapmark::survivors(generation);
     std::cout << snapshot;
     const heapmark_totals totals = heapmark_counts(static_cast<heapmark_generation>(generation));
-    const bool right = snapshot.size() == 1 && snapshot.bytes() == 100 && snapshot[0].address == kept
-                       && snapshot[0].api == heapmark::Api::operator_new_array && totals.blocks == 1
-                       && totals.bytes == 100;
+    const bool right = snapshot.size() == 1 && snapshot.bytes() == 100 && snapshot[0].address == kept &&
+                       snapshot[0].api == heapmark::Api::operator_new_array && totals.blocks == 1 &&
+                       totals.bytes == 100;
     delete[] kept;
     return right && heapmark::counts(generation).blocks == 0 ? 0 : 1;
 }
