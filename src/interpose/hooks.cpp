@@ -13,8 +13,6 @@
 namespace heapmark::interpose {
 namespace {
 
-constinit std::atomic<std::uint64_t> unstacked{0};
-
 /// A slot pairs a hash with a site in two words that a signal handler on this thread may come between: the first word
 /// is the hash mixed with the site, so that a torn pair matches nothing.
 std::uint64_t slot_key(std::uint64_t hash, std::uint32_t site) noexcept
@@ -43,7 +41,7 @@ bool is_own_frame([[maybe_unused]] std::span<const std::uint64_t> frames) noexce
 {
     const std::uint32_t site = is_own_frame(frames) ? record::internal_site : record::intern_site(hash, key, frames);
     if (site == record::no_site)
-        unstacked.fetch_add(1, std::memory_order_relaxed);
+        record::count_unstacked();
     else if (slot != nullptr)
         *slot = {slot_key(hash, site), site};
     return site;
@@ -60,7 +58,7 @@ bool is_own_frame([[maybe_unused]] std::span<const std::uint64_t> frames) noexce
     detail.address = reinterpret_cast<std::uintptr_t>(block);
     detail.release_site = site_of(thread, caller, {Api::unknown, 0, thread.tag});
     record::keep_fault(detail);
-    if (auto* listener = fault_listener.load(std::memory_order_acquire)) listener(detail);
+    if (auto* listener = record::fault_listener.load(std::memory_order_acquire)) listener(detail);
     errno = saved_errno;
 }
 
@@ -91,6 +89,7 @@ record::Mismatch mismatch(const record::Death& death, const Release& release, st
     if (death.outcome == record::Death::Outcome::released_before) {
         detail.kind = record::FaultKind::double_free;
         detail.birth = death.entry;
+        detail.birth_address = reinterpret_cast<std::uintptr_t>(block);
         detail.birth_sizes = death.sizes;
         fault(thread, detail, release, block, caller);
         return false;
@@ -101,6 +100,7 @@ record::Mismatch mismatch(const record::Death& death, const Release& release, st
         record::count_fault(record::FaultKind::unknown_free);
         return true;
     }
+    detail.birth_address = inside;
     if (inside != 0) detail.birth = record::find_block(reinterpret_cast<void*>(inside), detail.birth_sizes); // NOLINT
     detail.kind = record::FaultKind::unknown_free;
     fault(thread, detail, release, block, caller);
@@ -108,10 +108,6 @@ record::Mismatch mismatch(const record::Death& death, const Release& release, st
 }
 
 } // namespace
-
-constinit std::atomic<void (*)(const record::FaultDetail&)> fault_listener{nullptr};
-
-std::uint64_t unstacked_count() noexcept { return unstacked.load(std::memory_order_relaxed); }
 
 std::uint32_t site_of(platform::ThreadState& thread, const capture::Caller& caller, record::SiteKey key) noexcept
 {
@@ -156,6 +152,7 @@ bool record_death(void* block, const Release& release, const capture::Caller& ca
         if (detail.mismatch != record::Mismatch::none) [[unlikely]] {
             detail.kind = record::FaultKind::mismatched_release;
             detail.birth = death.entry;
+            detail.birth_address = reinterpret_cast<std::uintptr_t>(block);
             detail.birth_sizes = death.sizes;
             fault(thread, detail, release, block, caller);
         }
@@ -178,6 +175,7 @@ void* resize(void* block, std::size_t requested_bytes, Api api, const capture::C
             const record::FaultDetail detail{.kind = record::FaultKind::mismatched_release,
                                              .mismatch = record::Mismatch::function,
                                              .birth = step.before().entry,
+                                             .birth_address = reinterpret_cast<std::uintptr_t>(block),
                                              .birth_sizes = step.before().sizes};
             fault(thread, detail, release, block, caller);
         }

@@ -41,10 +41,4 @@ std::uint32_t site_of(platform::ThreadState& thread, const capture::Caller& call
 /// Sets up the calling thread's state, once; `parent` is the ThreadId of the thread that started it, or 0.
 void attach_thread(platform::ThreadState& thread, std::uint32_t parent) noexcept;
 
-/// Called for each fault when set; does not return when faults abort the process.
-extern std::atomic<void (*)(const record::FaultDetail&)> fault_listener;
-
-/// How many allocations have no stack for want of depot space.
-std::uint64_t unstacked_count() noexcept;
-
 } // namespace heapmark::interpose

@@ -4,6 +4,7 @@
 #include "interpose/hooks.hpp"
 
 #include "platform/options.hpp"
+#include "record/generations.hpp"
 
 namespace heapmark::interpose {
 
@@ -18,6 +19,7 @@ namespace {
     const platform::Guard guard;
     attach_thread(platform::thread_state, 0);
     platform::load_options();
+    record::begin_first_generation();
 }
 
 } // namespace

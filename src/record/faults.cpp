@@ -16,6 +16,8 @@ constinit Slot slots[kept_faults]{};
 
 } // namespace
 
+constinit std::atomic<void (*)(const FaultDetail&)> fault_listener{nullptr};
+
 void count_fault(FaultKind kind) noexcept
 {
     counts[static_cast<std::size_t>(kind)].fetch_add(1, std::memory_order_relaxed);

@@ -20,8 +20,9 @@ struct FaultDetail {
     const char* released_by = "";
     std::uintptr_t address = 0;
     std::size_t stated = 0;
-    std::uint32_t release_site = 0; ///< depot id of the stack of the release
-    Entry birth;                    ///< the empty entry when the map had none
+    std::uint32_t release_site = 0;   ///< depot id of the stack of the release
+    Entry birth;                      ///< the empty entry when the map had none
+    std::uintptr_t birth_address = 0; ///< differs from `address` when that points inside the block
     Sizes birth_sizes;
 };
 
@@ -32,6 +33,9 @@ std::uint64_t fault_count(FaultKind kind) noexcept;
 
 /// Keeps a detail of a counted fault if there is room.
 void keep_fault(const FaultDetail& detail) noexcept;
+
+/// Called for each kept or counted fault when set; it may end the process.
+extern constinit std::atomic<void (*)(const FaultDetail&)> fault_listener;
 
 /// The detail of index 0..kept_faults - 1, oldest first; nullptr where there is none (yet).
 const FaultDetail* kept_fault(std::size_t index) noexcept;

@@ -6,6 +6,7 @@ namespace heapmark::record {
 namespace {
 
 constinit std::atomic<std::uint64_t> unrecorded{0};
+constinit std::atomic<std::uint64_t> unstacked{0};
 
 /// Farthest that block_around looks back, so that a wild pointer costs no walk over a whole heap.
 constexpr std::uintptr_t look_back_bytes = std::uintptr_t{64} << 20;
@@ -14,6 +15,9 @@ constexpr std::uintptr_t look_back_bytes = std::uintptr_t{64} << 20;
 
 std::uint64_t unrecorded_count() noexcept { return unrecorded.load(std::memory_order_relaxed); }
 void count_unrecorded() noexcept { unrecorded.fetch_add(1, std::memory_order_relaxed); }
+
+std::uint64_t unstacked_count() noexcept { return unstacked.load(std::memory_order_relaxed); }
+void count_unstacked() noexcept { unstacked.fetch_add(1, std::memory_order_relaxed); }
 
 void renew_context(platform::ThreadState& thread) noexcept
 {

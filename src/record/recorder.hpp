@@ -12,6 +12,10 @@ namespace heapmark::record {
 std::uint64_t unrecorded_count() noexcept;
 void count_unrecorded() noexcept;
 
+/// Allocations that were recorded without a stack, for want of depot space.
+std::uint64_t unstacked_count() noexcept;
+void count_unstacked() noexcept;
+
 /// Makes the thread's context that of the current generation. Keeps the old one when no new one can be had.
 void renew_context(platform::ThreadState& thread) noexcept;
 

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSL-1.0
+// When each generation was marked, and how it was called.
+#pragma once
+
+#include "record/texts.hpp"
+
+#include <cstdint>
+
+namespace heapmark::record {
+
+/// Starts a generation on the clock and keeps its time and name. Lock-free; async-signal-safe without a name.
+std::uint32_t mark(std::string_view name) noexcept;
+
+/// Gives generation 0 its time; the first call counts.
+void begin_first_generation() noexcept;
+
+/// Time of the mark, monotonic clock; 0 when it is not known (memory ran out).
+std::uint64_t marked_ns(std::uint32_t generation) noexcept;
+
+/// Name of the generation, "" for none.
+std::string_view name_of(std::uint32_t generation) noexcept;
+
+} // namespace heapmark::record

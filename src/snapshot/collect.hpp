@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSL-1.0
+// Reads the record into plain values.
+#pragma once
+
+#include "record/entry.hpp"
+
+#include <heapmark/heapmark.hpp>
+
+namespace heapmark::snapshot {
+
+/// The live blocks of generations first..last. The caller holds a Guard.
+/// Threads, cost: as heapmark::survivors says.
+Snapshot collect(Generation first, Generation last, Ignored ignored);
+
+/// The birth that an entry of the map tells of. Allocates nothing.
+Block block_at(std::uintptr_t address, record::Entry entry, record::Sizes sizes) noexcept;
+
+} // namespace heapmark::snapshot
