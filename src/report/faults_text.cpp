@@ -54,7 +54,7 @@ std::string what_was_done(const Fault& fault)
     }
     switch (fault.mismatch) {
     case Fault::Mismatch::size:
-        return born + " of " + bytes_in_words(fault.birth.size) + " released with " + by + " of " +
+        return born + " of " + bytes_in_words(fault.birth.size) + " released with " + by + " as " +
                bytes_in_words(fault.stated);
     case Fault::Mismatch::alignment:
         return born + " released with " + by + " for an alignment of " + std::to_string(fault.stated);

@@ -61,9 +61,13 @@ std::string generations_in_words(const Snapshot& blocks, analyse::Names& names)
 
 std::string grouped_digits(std::uint64_t number)
 {
-    std::string digits = std::to_string(number);
-    for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
-    return digits;
+    const std::string digits = std::to_string(number);
+    std::string out;
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+        if (i != 0 && (digits.size() - i) % 3 == 0) out += ',';
+        out += digits[i];
+    }
+    return out;
 }
 
 std::string count_of(std::uint64_t count, std::string_view noun)
