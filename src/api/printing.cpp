@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Reports onto streams. The text is put together first and written at once, so that reports of several threads do not
-// mix, and so that the program's stream buffer runs outside the guard: what it allocates is the program's.
+// mix.
 #include "platform/options.hpp"
 #include "platform/thread_state.hpp"
 #include "report/text.hpp"
@@ -49,14 +49,12 @@ bool wants_color(TextOptions::Color color, int descriptor)
     return (no_color == nullptr || *no_color == '\0') && is_terminal(descriptor);
 }
 
+/// Under the guard to the end: a buffer that the stream makes for this text is heapmark's doing, not the program's.
 template <class Text>
 void write_to(std::ostream& out, Text text)
 {
-    std::string whole;
-    {
-        const platform::Guard guard;
-        whole = text();
-    }
+    const platform::Guard guard;
+    const std::string whole = text();
     out.write(whole.data(), static_cast<std::streamsize>(whole.size()));
 }
 

@@ -13,3 +13,6 @@ extern const char unload_anchor;
 extern const char process_anchor;
 
 } // namespace heapmark::interpose
+
+// api/exit_report.cpp: acts on the options by itself, so nothing else would link it.
+extern "C" const char heapmark_exit_report_anchor;

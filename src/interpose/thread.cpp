@@ -7,6 +7,7 @@
 #include "base/bits.hpp"
 #include "platform/options.hpp"
 #include "platform/pages.hpp"
+#include "platform/process_end.hpp"
 #include "platform/raw_write.hpp"
 #include "platform/stack_bounds.hpp"
 #include "record/threads.hpp"
@@ -102,6 +103,7 @@ void attach_thread(platform::ThreadState& thread, std::uint32_t parent) noexcept
     thread.phase = starting; // what follows may allocate, and is recorded without caches
     const platform::Guard guard;
     if (environ != nullptr) platform::load_options();
+    platform::watch_process_end();
     thread.thread = record::add_thread(parent, record::clock.generation());
     thread.stack = platform::stack_of_this_thread();
     if (void* caches = platform::map_pages(caches_bytes())) {

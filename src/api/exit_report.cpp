@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSL-1.0
+// What HEAPMARK_OPTIONS asks for at the end of the process, and at a fault.
+#include "api/faults.hpp"
+#include "platform/options.hpp"
+#include "platform/process_end.hpp"
+#include "platform/thread_state.hpp"
+#include "record/generations.hpp"
+#include "report/text.hpp"
+#include "symbolise/symbolise.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string>
+#include <unistd.h>
+
+extern "C" const char heapmark_exit_report_anchor;
+extern "C" const char heapmark_exit_report_anchor = 0; ///< the overrides name it, so that it is linked with them
+
+namespace heapmark {
+
+namespace {
+
+constinit bool is_forked_child = false;
+constinit Generation first_generation{}; ///< of this process: a forked child does not answer for its parent's blocks
+
+void in_forked_child()
+{
+    is_forked_child = true;
+    first_generation = mark("fork");
+}
+
+/// The option's path, %p being the process id. A forked child of a process that writes FILE writes FILE.<pid>.
+std::string output_path(std::string_view pattern)
+{
+    const std::string pid = std::to_string(getpid());
+    std::string path(pattern);
+    const std::size_t mark = path.find("%p");
+    if (mark != std::string::npos)
+        path.replace(mark, 2, pid);
+    else if (is_forked_child)
+        path += "." + pid;
+    return path;
+}
+
+void write_out(const std::string& text)
+{
+    const std::string_view pattern = platform::options().output;
+    int descriptor = STDERR_FILENO;
+    std::string path;
+    if (!pattern.empty()) {
+        path = output_path(pattern);
+        descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    }
+    const int error = descriptor < 0 ? errno : platform::write_all(descriptor, text);
+    if (error != 0 && !pattern.empty()) {
+        platform::Line line;
+        line << "heapmark: the report at exit could not be written to " << path << ": " << std::strerror(error)
+             << "; check output in HEAPMARK_OPTIONS\n";
+        platform::write_all(STDERR_FILENO, line.text());
+    }
+    if (!pattern.empty() && descriptor >= 0) close(descriptor);
+}
+
+bool wants_color(const TextOptions& options)
+{
+    if (options.color != TextOptions::Color::automatic) return options.color == TextOptions::Color::always;
+    const char* const no_color = std::getenv("NO_COLOR"); // NOLINT(concurrency-mt-unsafe)
+    return platform::options().output.empty() && (no_color == nullptr || *no_color == '\0') &&
+           isatty(STDERR_FILENO) == 1;
+}
+
+void report_at_exit()
+{
+    const int saved_errno = errno;
+    const platform::Guard guard;
+    try {
+        const TextOptions options;
+        const bool color = wants_color(options);
+        std::string text = "heapmark: process " + std::to_string(getpid()) + " ended\n";
+        text += report::survivors_text(survivors(first_generation), options, color, symbolise::process_names());
+        text += report::faults_text(faults(), options, color, symbolise::process_names());
+        write_out(text);
+    } catch (const std::exception& exception) {
+        platform::Line line;
+        line << "heapmark: no report at exit: " << exception.what() << "\n";
+        platform::write_all(STDERR_FILENO, line.text());
+    }
+    errno = saved_errno;
+}
+
+void abort_on_fault(const record::FaultDetail& detail)
+{
+    {
+        const platform::Guard guard;
+        Faults only;
+        only.mismatched_releases = detail.kind == record::FaultKind::mismatched_release ? 1 : 0;
+        only.double_frees = detail.kind == record::FaultKind::double_free ? 1 : 0;
+        only.unknown_frees = detail.kind == record::FaultKind::unknown_free ? 1 : 0;
+        only.details.push_back(fault_of(detail));
+        const TextOptions options;
+        write_out(report::faults_text(only, options, wants_color(options), symbolise::process_names()));
+    }
+    std::abort();
+}
+
+// After the constructor that reads HEAPMARK_OPTIONS.
+[[gnu::constructor(102)]] void follow_options()
+{
+    if (platform::options().abort_on_fault != 0)
+        record::fault_listener.store(abort_on_fault, std::memory_order_release);
+    if (platform::options().report_at_exit == 0) return;
+    const platform::Guard guard;
+    platform::at_process_end = report_at_exit;
+    pthread_atfork(nullptr, nullptr, in_forked_child);
+}
+
+} // namespace
+
+} // namespace heapmark
