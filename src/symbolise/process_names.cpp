@@ -111,9 +111,9 @@ private:
 
     void set_function(CallName& call, std::string_view name)
     {
-        call.function = name;
-        call.short_function = caches_.texts.keep(short_function(name));
-        call.plumbing = is_plumbing(name, call.file, module_);
+        call.function = public_c_name(name, module_);
+        call.short_function = caches_.texts.keep(short_function(call.function));
+        call.plumbing = is_plumbing(call.function, call.file, module_);
     }
 
     Caches& caches_;

@@ -250,9 +250,19 @@ std::string short_function(std::string_view demangled, NameLimits limits)
     const analyse::Signature parts = analyse::split_signature(without_clone_suffix(text));
     Shortener shortener(limits);
     std::string name = plain_lambdas(shortener.text(without_enclosing_parameters(parts.name)));
-    const bool lambda = name.ends_with('}'); // whose " const" nobody wrote
+    const bool lambda = analyse::without_template_arguments(name).ends_with('}'); // whose " const" nobody wrote
     name += shortener.parameters(parts.parameters);
     return lambda ? name : name.append(parts.qualifiers);
+}
+
+std::string_view public_c_name(std::string_view name, std::string_view module) noexcept
+{
+    constexpr std::string_view internal = "__GI_";
+    const bool in_libc = module.substr(module.rfind('/') + 1).starts_with("libc.so");
+    if (!in_libc || name.starts_with("__libc_start")) return name;
+    if (name.starts_with(internal)) name.remove_prefix(internal.size());
+    if (name.starts_with("__libc_")) return name.substr(7);
+    return name.starts_with("__") ? name.substr(2) : name;
 }
 
 std::string short_type(std::string_view demangled, NameLimits limits)

@@ -17,7 +17,11 @@ struct NameLimits {
 /// no default template arguments, no inline namespaces, no clone marks; lambdas as "f::{lambda#1}(int)".
 [[nodiscard]] std::string short_function(std::string_view demangled, NameLimits limits = {});
 
-/// The same for the name of a type.
+/// What a program calls a function of the C library, whose debug information tells the internal name: "__GI___strdup"
+/// is "strdup", "__libc_malloc" is "malloc". The same name in other modules.
+[[nodiscard]] std::string_view public_c_name(std::string_view name, std::string_view module) noexcept;
+
+/// The same as short_function for the name of a type.
 [[nodiscard]] std::string short_type(std::string_view demangled, NameLimits limits = {});
 
 } // namespace heapmark::symbolise
