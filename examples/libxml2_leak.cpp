@@ -2,6 +2,7 @@
 // Two mistakes that are easily made with libxml2, found by what they leave behind: a document that is not freed on an
 // early return, and a string from xmlNodeGetContent, which belongs to the caller.
 #include <heapmark/heapmark.hpp>
+#include <heapmark/report.hpp>
 
 #include <libxml/parser.h>
 #include <libxml/tree.h>
@@ -83,7 +84,9 @@ int main()
     const heapmark::Generation documents = heapmark::mark("count_items");
     for (const char* order : orders) count_items(order);
     const heapmark::Snapshot document = heapmark::survivors(documents);
-    std::cout << document;
+    heapmark::TextOptions largest;
+    largest.max_groups = 3;
+    heapmark::write_text(std::cout, document, largest);
 
     xmlCleanupParser();
 

@@ -2,6 +2,7 @@
 // A statement that is not finalised keeps a whole SQLite connection alive: sqlite3_close_v2 reports success, and waits
 // for a finalise that never comes.
 #include <heapmark/heapmark.hpp>
+#include <heapmark/report.hpp>
 
 #include <sqlite3.h>
 
@@ -48,7 +49,10 @@ int main()
     const int wrong = count_tables(false);
     const heapmark::Snapshot connection = heapmark::survivors(leaking);
     const int held_by_sqlite = blocks_by_sqlite() - held_before;
-    std::cout << connection << "SQLite's own count: " << held_by_sqlite << " blocks\n";
+    heapmark::TextOptions largest;
+    largest.max_groups = 3;
+    heapmark::write_text(std::cout, connection, largest);
+    std::cout << "SQLite's own count: " << held_by_sqlite << " blocks\n";
 
     const bool as_expected = right == 1 && wrong == 1 && nothing.empty() && held_by_sqlite > 0 &&
                              connection.size() == static_cast<std::size_t>(held_by_sqlite) &&
