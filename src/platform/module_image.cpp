@@ -81,8 +81,8 @@ private:
 
 bool write_path_from_maps(std::uintptr_t begin, char* path) noexcept
 {
-    const long file = raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/self/maps"),
-                                  O_RDONLY | O_CLOEXEC);
+    const long file =
+        raw_syscall(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/self/maps"), O_RDONLY | O_CLOEXEC);
     if (file < 0) return false;
     MapsLine line(begin, path);
     bool complete = false;
@@ -106,9 +106,8 @@ struct Segments {
 /// Of the program itself, the kernel tells; the loader's range begins with its code when it is linked statically.
 Segments program_headers(const Module& module, bool is_program) noexcept
 {
-    if (is_program)
-        return {reinterpret_cast<const ElfW(Phdr)*>(auxiliary(AT_PHDR)), auxiliary(AT_PHNUM)}; // NOLINT
-    const auto* header = reinterpret_cast<const ElfW(Ehdr)*>(module.begin); // NOLINT
+    if (is_program) return {reinterpret_cast<const ElfW(Phdr)*>(auxiliary(AT_PHDR)), auxiliary(AT_PHNUM)}; // NOLINT
+    const auto* header = reinterpret_cast<const ElfW(Ehdr)*>(module.begin);                                // NOLINT
     if (module.end - module.begin < sizeof *header || !readable(header, sizeof *header)) return {nullptr, 0};
     if (std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_phentsize != sizeof(ElfW(Phdr)))
         return {nullptr, 0};
@@ -135,8 +134,8 @@ void read_build_id(Module& module, const ElfW(Phdr) & segment) noexcept
         if (total > left) return;
         const auto* name = reinterpret_cast<const char*>(at + sizeof note); // NOLINT
         if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0) {
-            module.build_id_size = static_cast<std::uint8_t>(
-                std::min<std::size_t>(note.n_descsz, sizeof module.build_id));
+            module.build_id_size =
+                static_cast<std::uint8_t>(std::min<std::size_t>(note.n_descsz, sizeof module.build_id));
             std::memcpy(module.build_id, name + name_bytes, module.build_id_size);
             return;
         }

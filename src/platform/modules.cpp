@@ -35,8 +35,8 @@ Slot& hint_for(std::uintptr_t begin) noexcept { return hints[(begin >> 12 ^ begi
 
 void* map_pages(std::size_t bytes) noexcept
 {
-    const long address = raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
-                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const long address =
+        raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return address < 0 && address > -4096 ? nullptr : reinterpret_cast<void*>(address); // NOLINT
 }
 
@@ -171,10 +171,7 @@ const Module* module_at(std::uintptr_t pc) noexcept
     return register_module(found);
 }
 
-const Module* module_by_id(std::uint16_t id) noexcept
-{
-    return id == 0 ? nullptr : module_in(id - 1U);
-}
+const Module* module_by_id(std::uint16_t id) noexcept { return id == 0 ? nullptr : module_in(id - 1U); }
 
 void note_unload() noexcept
 {

@@ -19,18 +19,18 @@ struct Key {
     std::string_view fallback;
     std::string_view accepted;
     std::string_view help;
-    std::uint64_t Options::* number;
-    std::string_view Options::* text;
+    std::uint64_t Options::*number;
+    std::string_view Options::*text;
 };
 
 consteval Key make_key(Type type, std::string_view name, std::string_view fallback, std::string_view accepted,
-                       std::string_view help, std::uint64_t Options::* number)
+                       std::string_view help, std::uint64_t Options::*number)
 {
     return {type, name, fallback, accepted, help, number, nullptr};
 }
 
 consteval Key make_key(Type type, std::string_view name, std::string_view fallback, std::string_view accepted,
-                       std::string_view help, std::string_view Options::* text)
+                       std::string_view help, std::string_view Options::*text)
 {
     return {type, name, fallback, accepted, help, nullptr, text};
 }
@@ -107,8 +107,8 @@ void print_help() noexcept
     write_all(STDERR_FILENO, "HEAPMARK_OPTIONS=\"key=value:key=value\"\n");
     for (const Key& key : keys) {
         Line line;
-        line << "  " << key.name << "=" << key.accepted << "\n        " << key.help << " (default: " << shown_default(key)
-             << ")\n";
+        line << "  " << key.name << "=" << key.accepted << "\n        " << key.help
+             << " (default: " << shown_default(key) << ")\n";
         write_all(STDERR_FILENO, line.text());
     }
     write_all(STDERR_FILENO, "  help=1\n        print this list\n");
@@ -128,7 +128,8 @@ bool parse_options(std::string_view text, Options& options, bool& help, Line& er
         const std::size_t equals = item.find('=');
         const std::string_view name = item.substr(0, equals);
         if (equals == std::string_view::npos) {
-            error << "HEAPMARK_OPTIONS: \"" << item << "\" has no value; write " << item << "=VALUE, or help=1 for all keys";
+            error << "HEAPMARK_OPTIONS: \"" << item << "\" has no value; write " << item
+                  << "=VALUE, or help=1 for all keys";
             return false;
         }
         const std::string_view value = item.substr(equals + 1);
@@ -142,7 +143,8 @@ bool parse_options(std::string_view text, Options& options, bool& help, Line& er
             return false;
         }
         if (!parse_value(*key, value, options)) {
-            error << "HEAPMARK_OPTIONS: " << name << "=" << value << " is not valid; " << name << " takes " << key->accepted;
+            error << "HEAPMARK_OPTIONS: " << name << "=" << value << " is not valid; " << name << " takes "
+                  << key->accepted;
             return false;
         }
     }

@@ -26,8 +26,8 @@ void* map_pages(std::size_t bytes) noexcept
 {
     if (!request_allowed()) return nullptr;
     const int saved_errno = errno;
-    const long address = syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+    const long address =
+        syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
     void* pages = nullptr;
     if (address != -1) {
         pages = reinterpret_cast<void*>(address); // NOLINT(performance-no-int-to-ptr): what the system call returns

@@ -11,15 +11,11 @@ namespace heapmark {
 
 namespace {
 
-bool lower_address(const Block& a, const Block& b) noexcept
-{
-    return std::less<>{}(a.address, b.address);
-}
+bool lower_address(const Block& a, const Block& b) noexcept { return std::less<>{}(a.address, b.address); }
 
 } // namespace
 
-Snapshot SnapshotAccess::make(std::vector<Block>&& blocks, Generation first, Generation last,
-                              std::uint64_t unrecorded)
+Snapshot SnapshotAccess::make(std::vector<Block>&& blocks, Generation first, Generation last, std::uint64_t unrecorded)
 {
     Snapshot made;
     made.blocks_ = std::move(blocks);
