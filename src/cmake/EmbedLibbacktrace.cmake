@@ -44,7 +44,12 @@ function(heapmark_embed_libbacktrace)
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/libbacktrace")
   file(MAKE_DIRECTORY "${folder}")
   set(used backtrace_create_state backtrace_pcinfo backtrace_syminfo)
-  list(TRANSFORM used PREPEND "--undefined=" OUTPUT_VARIABLE take)
+  list(TRANSFORM used PREPEND "-Wl,--undefined=" OUTPUT_VARIABLE take)
+  # Through the compiler, which tells the linker the machine: lld cannot guess it from an archive.
+  set(link "${CMAKE_CXX_COMPILER}" -nostdlib -r)
+  if(CMAKE_CXX_COMPILER_TARGET)
+    list(APPEND link "${CMAKE_CXX_COMPILE_OPTIONS_TARGET}${CMAKE_CXX_COMPILER_TARGET}")
+  endif()
   set(rename "--redefine-sym=dl_iterate_phdr=heapmark_backtrace_one_module")
   set(keep "")
   foreach(name IN LISTS used)
@@ -54,7 +59,7 @@ function(heapmark_embed_libbacktrace)
   # Renaming and hiding are two steps because GNU and LLVM objcopy do them in different order.
   add_custom_command(
     OUTPUT "${folder}/libbacktrace.o"
-    COMMAND "${CMAKE_LINKER}" -r ${take} "${HEAPMARK_LIBBACKTRACE}" -o "${folder}/whole.o"
+    COMMAND ${link} ${take} "${HEAPMARK_LIBBACKTRACE}" -o "${folder}/whole.o"
     COMMAND "${CMAKE_OBJCOPY}" --strip-debug ${rename} "${folder}/whole.o" "${folder}/renamed.o"
     COMMAND "${CMAKE_OBJCOPY}" ${keep} "${folder}/renamed.o" "${folder}/libbacktrace.o"
     DEPENDS "${HEAPMARK_LIBBACKTRACE}"

@@ -111,8 +111,9 @@ TEST_CASE("addr2line names the same calls, files and lines")
     for (const Frame frame : some_stack()) {
         if (module_path(frame).find("/unit_symbolise") == std::string_view::npos) continue;
         const std::vector<Said> said = addr2line(frame);
-        if (said.empty() || said[0].line == 0) continue; // start-up code of the C library
         const std::vector<Call> calls = resolve(frame);
+        // Not in doctest's header, whose file addr2line of binutils 2.40 gets wrong in clang's DWARF 5.
+        if (file_name(calls.back().file) != "oracles_test.cpp") continue;
         REQUIRE(calls.size() == said.size());
         for (std::size_t i = 0; i < calls.size(); ++i) {
             CAPTURE(said[i].function);
@@ -169,9 +170,9 @@ TEST_CASE("functions of the C library are named as dladdr names them")
         // The nearest exported symbol is the function's only when it covers the address.
         const auto begin = reinterpret_cast<std::uintptr_t>(info.dli_saddr);
         if (frame.address() - 1 - begin >= symbol->st_size) continue;
-        const std::string function = resolve(frame)[0].function;
+        const std::string function = resolve(frame).back().function;
         if (std::string_view(info.dli_sname).starts_with("__libc_start")) continue; // three names, any may be given
-        CHECK(function == info.dli_sname);
+        CHECK(function == std::string(info.dli_sname));
         ++compared;
     }
     CHECK(compared >= 1);
