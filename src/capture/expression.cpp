@@ -261,10 +261,9 @@ private:
 bool read_word(StackWindow& window, std::uintptr_t address, std::uint64_t& value) noexcept
 {
     if (address + sizeof value < address) return false;
-    if (address < window.low || address + sizeof value > window.high) {
-        // Not moved by reads of single words: the window follows the frames.
-        if (!platform::readable(reinterpret_cast<const void*>(address), sizeof value)) return false; // NOLINT
-    }
+    if (!window.admits(address, address + sizeof value) &&
+        !platform::readable(reinterpret_cast<const void*>(address), sizeof value)) // NOLINT
+        return false;
     value = arch::load_word(address);
     return true;
 }
