@@ -3,6 +3,7 @@
 # tracked.
 include_guard()
 find_package(doctest REQUIRED)
+find_package(Threads REQUIRED)
 
 add_library(heapmark_doctest_main OBJECT ${CMAKE_CURRENT_LIST_DIR}/doctest_main.cpp)
 heapmark_own_target(heapmark_doctest_main)
