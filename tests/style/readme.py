@@ -5,7 +5,8 @@
 Code     a ```cpp block occurs word for word in examples/
 Commands in a ```console block, `$ ./dev X` is a command of dev; anything else is run in the root of the project with
          build/demo/ standing for this build, and what follows it is what it prints, where a line "..." stands for any
-         lines, and addresses, durations and the project's path are not compared
+         lines, and addresses, durations, process ids and the project's path are not compared; an `export` holds
+         for the rest of its block
 Links    a relative link leads to a file
 
 Usage: readme.py ROOT BUILD
@@ -23,12 +24,19 @@ def blocks(text: str, language: str) -> list[str]:
 def commands(block: str) -> list[tuple[str, str]]:
     """(command, expected output) of a console block."""
     parts = re.split(r"^\$ (.*)\n", block, flags=re.M)
-    return list(zip(parts[1::2], parts[2::2]))
+    found, exports = [], ""
+    for command, expected in zip(parts[1::2], parts[2::2]):
+        if command.startswith("export "):
+            exports += command + "; "
+        else:
+            found.append((exports + command, expected))
+    return found
 
 
 def normalised(text: str, root: str) -> str:
     text = text.replace(root + "/", "")
     text = re.sub(r"0x[0-9a-f]+", "0x#", text)
+    text = re.sub(r"\bprocess \d+\b", "process #", text)
     text = re.sub(r"\b\d+(\.\d+)? (ns|us|µs|ms|s)\b", "# s", text)
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
@@ -44,8 +52,9 @@ def check_command(command: str, expected: str, root: str, build: str) -> list[st
         usage = subprocess.run(["./dev"], cwd=root, capture_output=True, text=True, check=True).stdout
         name = command.split()[1]
         return [] if re.search(rf"^  {re.escape(name)} ", usage, re.M) else [f"dev knows no command {name}"]
-    done = subprocess.run(["bash", "-c", command.replace("build/demo/", build + "/")], cwd=root, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    command_here = command.replace("$PWD/build/demo/", build + "/").replace("build/demo/", build + "/")
+    done = subprocess.run(["bash", "-c", command_here], cwd=root, text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if not expected.strip():
         return [] if done.returncode == 0 else [f"$ {command}\nended with {done.returncode}:\n{done.stdout}"]
     if agrees(normalised(expected, root), normalised(done.stdout, root)):
@@ -72,6 +81,7 @@ def check(root: str, build: str) -> list[str]:
 if __name__ == "__main__":
     assert agrees("a\n...\nd\n", "a\nb\nc\nd\n") and not agrees("a\n...\nd\n", "a\nb\n")
     assert commands("$ one\n$ two\nout\n") == [("one", ""), ("two", "out\n")]
+    assert commands("$ export a=b\n$ two\nout\n") == [("export a=b; two", "out\n")]
     mistakes = check(*sys.argv[1:3])
     print("\n\n".join(mistakes))
     sys.exit(bool(mistakes))
