@@ -20,11 +20,21 @@ struct Caller {
 };
 
 /// The caller of the function that this is inlined into. That function must keep a frame pointer.
-#define HEAPMARK_CALLER()                                                                                             \
-    (::heapmark::capture::Caller{                                                                                      \
-        reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)),                                                 \
-        reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 2 * sizeof(void*),                              \
-        *static_cast<const std::uintptr_t*>(__builtin_frame_address(0))})
+#define HEAPMARK_CALLER()                                                                                              \
+    (::heapmark::capture::Caller{reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)),                        \
+                                 reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 2 * sizeof(void*),     \
+                                 *static_cast<const std::uintptr_t*>(__builtin_frame_address(0))})
+
+/// Address of the frame of the function that this is written in, which keeps a frame pointer for it.
+#define HEAPMARK_FRAME() __builtin_frame_address(0)
+
+/// The caller of the function of that frame, which must still be running: one word is cheaper to hand on than three.
+inline Caller caller_of(const void* frame) noexcept
+{
+    // On x86-64 and aarch64 alike: the saved frame register, then the return address.
+    const auto* saved = static_cast<const std::uintptr_t*>(frame);
+    return {saved[1], reinterpret_cast<std::uintptr_t>(frame) + 2 * sizeof(void*), saved[0]};
+}
 
 /// Bytes of a RuleCache; it is made by zeroing them.
 extern const std::size_t rule_cache_bytes;

@@ -47,16 +47,35 @@ bool is_own_frame([[maybe_unused]] std::span<const std::uint64_t> frames) noexce
     return site;
 }
 
+/// Depot id of the stack above the function of `frame`.
+[[gnu::always_inline]] inline std::uint32_t site_of(platform::ThreadState& thread, const void* frame,
+                                                    const record::SiteKey& key) noexcept
+{
+    std::uint64_t buffer[capture::max_depth_frames];
+    const auto depth = static_cast<unsigned>(platform::options().depth);
+    const std::span frames(
+        buffer, capture::capture_stack(capture::caller_of(frame), thread.stack, thread.rule_cache, buffer, depth));
+    const std::uint64_t hash = record::site_hash(key, frames);
+
+    record::SiteCache* cache = thread.site_cache;
+    record::SiteCache::Slot* slot = cache == nullptr ? nullptr : &cache->slot[hash % record::SiteCache::slots];
+    if (slot != nullptr) [[likely]] {
+        const record::SiteCache::Slot seen = *slot;
+        if (seen.hash == slot_key(hash, seen.site) && seen.site != record::no_site) [[likely]]
+            return seen.site;
+    }
+    return intern_slowly(slot, hash, key, frames);
+}
+
 [[gnu::cold, gnu::noinline]] void fault(platform::ThreadState& thread, record::FaultDetail detail,
-                                        const Release& release, const void* block,
-                                        const capture::Caller& caller) noexcept
+                                        const Release& release, const void* block, const void* frame) noexcept
 {
     record::count_fault(detail.kind);
     const int saved_errno = errno;
     detail.thread = thread.thread;
     detail.released_by = release.name;
     detail.address = reinterpret_cast<std::uintptr_t>(block);
-    detail.release_site = site_of(thread, caller, {Api::unknown, 0, thread.tag});
+    detail.release_site = site_of(thread, frame, {Api::unknown, 0, thread.tag});
     record::keep_fault(detail);
     if (auto* listener = record::fault_listener.load(std::memory_order_acquire)) listener(detail);
     errno = saved_errno;
@@ -82,8 +101,7 @@ record::Mismatch mismatch(const record::Death& death, const Release& release, st
 
 /// A release of something that was not alive. Returns whether the allocator underneath is to have it all the same.
 [[gnu::cold, gnu::noinline]] bool release_of_no_block(platform::ThreadState& thread, const record::Death& death,
-                                                      void* block, const Release& release,
-                                                      const capture::Caller& caller) noexcept
+                                                      void* block, const Release& release, const void* frame) noexcept
 {
     record::FaultDetail detail;
     if (death.outcome == record::Death::Outcome::released_before) {
@@ -91,7 +109,7 @@ record::Mismatch mismatch(const record::Death& death, const Release& release, st
         detail.birth = death.entry;
         detail.birth_address = reinterpret_cast<std::uintptr_t>(block);
         detail.birth_sizes = death.sizes;
-        fault(thread, detail, release, block, caller);
+        fault(thread, detail, release, block, frame);
         return false;
     }
     const std::uintptr_t inside = record::block_around(reinterpret_cast<std::uintptr_t>(block));
@@ -103,29 +121,13 @@ record::Mismatch mismatch(const record::Death& death, const Release& release, st
     detail.birth_address = inside;
     if (inside != 0) detail.birth = record::find_block(reinterpret_cast<void*>(inside), detail.birth_sizes); // NOLINT
     detail.kind = record::FaultKind::unknown_free;
-    fault(thread, detail, release, block, caller);
+    fault(thread, detail, release, block, frame);
     return false;
 }
 
 } // namespace
 
-std::uint32_t site_of(platform::ThreadState& thread, const capture::Caller& caller, record::SiteKey key) noexcept
-{
-    std::uint64_t buffer[capture::max_depth_frames];
-    const auto depth = static_cast<unsigned>(platform::options().depth);
-    const std::span frames(buffer, capture::capture_stack(caller, thread.stack, thread.rule_cache, buffer, depth));
-    const std::uint64_t hash = record::site_hash(key, frames);
-
-    record::SiteCache* cache = thread.site_cache;
-    record::SiteCache::Slot* slot = cache == nullptr ? nullptr : &cache->slot[hash % record::SiteCache::slots];
-    if (slot != nullptr) {
-        const record::SiteCache::Slot seen = *slot;
-        if (seen.hash == slot_key(hash, seen.site) && seen.site != record::no_site) return seen.site;
-    }
-    return intern_slowly(slot, hash, key, frames);
-}
-
-void record_birth(void* block, std::size_t requested_bytes, Door door, const capture::Caller& caller) noexcept
+void record_birth(void* block, std::size_t requested_bytes, Door door, const void* frame) noexcept
 {
     platform::ThreadState& thread = platform::thread_state;
     if (thread.phase == 0) [[unlikely]]
@@ -135,34 +137,35 @@ void record_birth(void* block, std::size_t requested_bytes, Door door, const cap
         record::birth(thread, block, sizes, record::Kind::internal, record::internal_site);
         return;
     }
-    const std::uint32_t site = site_of(thread, caller, {door.api, door.alignment_log2, thread.tag});
+    const std::uint32_t site = site_of(thread, frame, {door.api, door.alignment_log2, thread.tag});
     const record::Kind kind = site == record::internal_site ? record::Kind::internal : door.kind;
     record::birth(thread, block, sizes, kind, site);
 }
 
-bool record_death(void* block, const Release& release, const capture::Caller& caller) noexcept
+void release_slowly(void* block, const Release& how, const void* frame) noexcept
 {
+    const int saved_errno = errno;
     platform::ThreadState& thread = platform::thread_state;
-    if (thread.phase == 0) [[unlikely]]
-        attach_thread(thread, 0);
+    if (thread.phase == 0) attach_thread(thread, 0);
     const record::Death death = record::death(thread, block);
-    if (death.outcome == record::Death::Outcome::died) [[likely]] {
+    bool given_back = true;
+    if (death.outcome == record::Death::Outcome::died) {
         record::FaultDetail detail;
-        detail.mismatch = mismatch(death, release, detail.stated);
-        if (detail.mismatch != record::Mismatch::none) [[unlikely]] {
+        detail.mismatch = mismatch(death, how, detail.stated);
+        if (detail.mismatch != record::Mismatch::none) {
             detail.kind = record::FaultKind::mismatched_release;
             detail.birth = death.entry;
             detail.birth_address = reinterpret_cast<std::uintptr_t>(block);
             detail.birth_sizes = death.sizes;
-            fault(thread, detail, release, block, caller);
+            fault(thread, detail, how, block, frame);
         }
-        return true;
-    }
-    if (death.outcome == record::Death::Outcome::internal) return true;
-    return release_of_no_block(thread, death, block, release, caller);
+    } else if (death.outcome != record::Death::Outcome::internal)
+        given_back = release_of_no_block(thread, death, block, how, frame);
+    if (given_back) underlying.free(block);
+    errno = saved_errno;
 }
 
-void* resize(void* block, std::size_t requested_bytes, Api api, const capture::Caller& caller) noexcept
+void* resize(void* block, std::size_t requested_bytes, Api api, const void* frame) noexcept
 {
     platform::ThreadState& thread = platform::thread_state;
     if (thread.phase == 0) [[unlikely]]
@@ -177,16 +180,16 @@ void* resize(void* block, std::size_t requested_bytes, Api api, const capture::C
                                              .birth = step.before().entry,
                                              .birth_address = reinterpret_cast<std::uintptr_t>(block),
                                              .birth_sizes = step.before().sizes};
-            fault(thread, detail, release, block, caller);
+            fault(thread, detail, release, block, frame);
         }
         break;
     case record::Death::Outcome::internal: break;
     case record::Death::Outcome::released_before:
     case record::Death::Outcome::unknown:
         // Nothing may be read from a block that is not one: a new block is the most that can be given.
-        if (!release_of_no_block(thread, step.before(), block, release, caller)) {
+        if (!release_of_no_block(thread, step.before(), block, release, frame)) {
             void* fresh = underlying.malloc(padded(requested_bytes));
-            if (fresh != nullptr) record_birth(fresh, requested_bytes, {api, record::Kind::malloc_family}, caller);
+            if (fresh != nullptr) record_birth(fresh, requested_bytes, {api, record::Kind::malloc_family}, frame);
             return fresh;
         }
         break;
@@ -203,7 +206,7 @@ void* resize(void* block, std::size_t requested_bytes, Api api, const capture::C
         return nullptr;
     }
     step.done();
-    record_birth(resized, requested_bytes, {api, record::Kind::malloc_family}, caller);
+    record_birth(resized, requested_bytes, {api, record::Kind::malloc_family}, frame);
     return resized;
 }
 

@@ -4,6 +4,7 @@
 
 #include "capture/capture.hpp"
 #include "heapmark/fwd.hpp"
+#include "interpose/underlying.hpp"
 #include "record/depot.hpp"
 #include "record/faults.hpp"
 #include "record/recorder.hpp"
@@ -27,16 +28,24 @@ struct Release {
 };
 
 /// Records a block that the allocator underneath has just handed out.
-void record_birth(void* block, std::size_t requested_bytes, Door door, const capture::Caller& caller) noexcept;
+void record_birth(void* block, std::size_t requested_bytes, Door door, const void* frame) noexcept;
 
-/// Records a release, to be called before the memory is given back. False: it must not be given back.
-[[nodiscard]] bool record_death(void* block, const Release& release, const capture::Caller& caller) noexcept;
+/// Records a release of any sort and, unless it was a wrong one that would harm, gives the memory back. Keeps errno.
+void release_slowly(void* block, const Release& how, const void* frame) noexcept;
+
+/// Records a release and gives the memory back. Keeps errno (POSIX.1-2024 asks it of free).
+[[gnu::always_inline]] inline void release(void* block, const Release& how, const void* frame) noexcept
+{
+    if (block == nullptr) return;
+    // glibc's free keeps errno itself since 2.33.
+    if (!underlying.glibc || how.stated_alignment != Release::unstated ||
+        !record::plain_death(platform::thread_state, block, how.kind, how.stated_bytes, Release::unstated)) [[unlikely]]
+        return release_slowly(block, how, frame);
+    underlying.free(block);
+}
 
 /// realloc and its relatives for a block that is not nullptr: forwards and records.
-void* resize(void* block, std::size_t requested_bytes, Api api, const capture::Caller& caller) noexcept;
-
-/// Depot id of the stack at `caller`.
-std::uint32_t site_of(platform::ThreadState& thread, const capture::Caller& caller, record::SiteKey key) noexcept;
+void* resize(void* block, std::size_t requested_bytes, Api api, const void* frame) noexcept;
 
 /// Sets up the calling thread's state, once; `parent` is the ThreadId of the thread that started it, or 0.
 void attach_thread(platform::ThreadState& thread, std::uint32_t parent) noexcept;

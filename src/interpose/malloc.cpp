@@ -2,7 +2,6 @@
 // The C allocator: definitions that forward to the allocator underneath and record what it did.
 #include "interpose/anchors.hpp"
 #include "interpose/hooks.hpp"
-#include "interpose/underlying.hpp"
 
 #include <bit>
 #include <cerrno>
@@ -15,10 +14,10 @@ namespace {
 
 constexpr record::Kind c_family = record::Kind::malloc_family;
 
-inline void* born(void* block, std::size_t requested_bytes, Door door, const capture::Caller& caller) noexcept
+inline void* born(void* block, std::size_t requested_bytes, Door door, const void* frame) noexcept
 {
     if (block != nullptr) [[likely]]
-        record_birth(block, requested_bytes, door, caller);
+        record_birth(block, requested_bytes, door, frame);
     return block;
 }
 
@@ -26,14 +25,6 @@ inline Door aligned_door(Api api, std::size_t alignment) noexcept
 {
     // memalign takes any number and rounds it up to a power of two
     return {api, c_family, static_cast<std::uint8_t>(std::bit_width(alignment == 0 ? 0 : alignment - 1))};
-}
-
-inline void release(void* block, const Release& how, const capture::Caller& caller) noexcept
-{
-    if (block == nullptr) return;
-    const int saved_errno = errno; // POSIX.1-2024: free keeps it; not every allocator underneath does
-    if (record_death(block, how, caller)) underlying.free(block);
-    errno = saved_errno;
 }
 
 inline std::size_t page_bytes() noexcept { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
@@ -50,10 +41,10 @@ const void* const heapmark_anchor[] = {&new_anchor, &thread_anchor, &unload_anch
 
 HEAPMARK_EXPORT void* malloc(std::size_t size)
 {
-    return born(underlying.malloc(padded(size)), size, {Api::malloc, c_family}, HEAPMARK_CALLER());
+    return born(underlying.malloc(padded(size)), size, {Api::malloc, c_family}, HEAPMARK_FRAME());
 }
 
-HEAPMARK_EXPORT void free(void* block) { release(block, {"free", c_family}, HEAPMARK_CALLER()); }
+HEAPMARK_EXPORT void free(void* block) { release(block, {"free", c_family}, HEAPMARK_FRAME()); }
 
 HEAPMARK_EXPORT void* calloc(std::size_t count, std::size_t size)
 {
@@ -62,14 +53,14 @@ HEAPMARK_EXPORT void* calloc(std::size_t count, std::size_t size)
         errno = ENOMEM;
         return nullptr;
     }
-    return born(underlying.calloc(1, padded(bytes)), bytes, {Api::calloc, c_family}, HEAPMARK_CALLER());
+    return born(underlying.calloc(1, padded(bytes)), bytes, {Api::calloc, c_family}, HEAPMARK_FRAME());
 }
 
 HEAPMARK_EXPORT void* realloc(void* block, std::size_t size)
 {
     if (block == nullptr)
-        return born(underlying.malloc(padded(size)), size, {Api::realloc, c_family}, HEAPMARK_CALLER());
-    return resize(block, size, Api::realloc, HEAPMARK_CALLER());
+        return born(underlying.malloc(padded(size)), size, {Api::realloc, c_family}, HEAPMARK_FRAME());
+    return resize(block, size, Api::realloc, HEAPMARK_FRAME());
 }
 
 HEAPMARK_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t size)
@@ -80,14 +71,14 @@ HEAPMARK_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t s
         return nullptr;
     }
     if (block == nullptr)
-        return born(underlying.malloc(padded(bytes)), bytes, {Api::reallocarray, c_family}, HEAPMARK_CALLER());
-    return resize(block, bytes, Api::reallocarray, HEAPMARK_CALLER());
+        return born(underlying.malloc(padded(bytes)), bytes, {Api::reallocarray, c_family}, HEAPMARK_FRAME());
+    return resize(block, bytes, Api::reallocarray, HEAPMARK_FRAME());
 }
 
 HEAPMARK_EXPORT void* memalign(std::size_t alignment, std::size_t size)
 {
     return born(underlying.memalign(alignment, padded(size)), size, aligned_door(Api::memalign, alignment),
-                HEAPMARK_CALLER());
+                HEAPMARK_FRAME());
 }
 
 HEAPMARK_EXPORT int posix_memalign(void** block, std::size_t alignment, std::size_t size)
@@ -97,20 +88,20 @@ HEAPMARK_EXPORT int posix_memalign(void** block, std::size_t alignment, std::siz
     void* made = underlying.memalign(alignment, padded(size));
     errno = saved_errno;
     if (made == nullptr) return ENOMEM;
-    *block = born(made, size, aligned_door(Api::posix_memalign, alignment), HEAPMARK_CALLER());
+    *block = born(made, size, aligned_door(Api::posix_memalign, alignment), HEAPMARK_FRAME());
     return 0;
 }
 
 HEAPMARK_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t size)
 {
     return born(underlying.aligned_alloc(alignment, padded(size)), size, aligned_door(Api::aligned_alloc, alignment),
-                HEAPMARK_CALLER());
+                HEAPMARK_FRAME());
 }
 
 HEAPMARK_EXPORT void* valloc(std::size_t size)
 {
     const std::size_t page = page_bytes();
-    return born(underlying.memalign(page, padded(size)), size, aligned_door(Api::valloc, page), HEAPMARK_CALLER());
+    return born(underlying.memalign(page, padded(size)), size, aligned_door(Api::valloc, page), HEAPMARK_FRAME());
 }
 
 HEAPMARK_EXPORT void* pvalloc(std::size_t size)
@@ -122,7 +113,7 @@ HEAPMARK_EXPORT void* pvalloc(std::size_t size)
         return nullptr;
     }
     return born(underlying.memalign(page, bytes / page * page), size, aligned_door(Api::pvalloc, page),
-                HEAPMARK_CALLER());
+                HEAPMARK_FRAME());
 }
 
 HEAPMARK_EXPORT std::size_t malloc_usable_size(void* block)
@@ -133,12 +124,12 @@ HEAPMARK_EXPORT std::size_t malloc_usable_size(void* block)
 // C23 7.24.3.4 and 7.24.3.5.
 HEAPMARK_EXPORT void free_sized(void* block, std::size_t size)
 {
-    release(block, {"free_sized", c_family, size}, HEAPMARK_CALLER());
+    release(block, {"free_sized", c_family, size}, HEAPMARK_FRAME());
 }
 
 HEAPMARK_EXPORT void free_aligned_sized(void* block, std::size_t alignment, std::size_t size)
 {
-    release(block, {"free_aligned_sized", c_family, size, alignment}, HEAPMARK_CALLER());
+    release(block, {"free_aligned_sized", c_family, size, alignment}, HEAPMARK_FRAME());
 }
 
 } // extern "C"

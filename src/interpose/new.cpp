@@ -4,10 +4,8 @@
 #include "interpose/anchors.hpp"
 #include "interpose/hooks.hpp"
 #include "interpose/replaced_new.hpp"
-#include "interpose/underlying.hpp"
 
 #include <bit>
-#include <cerrno>
 
 using namespace heapmark;
 using namespace heapmark::interpose;
@@ -37,10 +35,10 @@ inline void* obtain(size_t size, align_val_t alignment) noexcept
     return underlying.memalign(static_cast<size_t>(alignment), padded(size));
 }
 
-inline void* born(void* block, size_t size, Door door, const capture::Caller& caller) noexcept
+inline void* born(void* block, size_t size, Door door, const void* frame) noexcept
 {
     if (block != nullptr) [[likely]]
-        record_birth(block, size, door, caller);
+        record_birth(block, size, door, frame);
     return block;
 }
 
@@ -48,14 +46,6 @@ inline Door aligned_to(align_val_t alignment, Door door) noexcept
 {
     door.alignment_log2 = static_cast<std::uint8_t>(std::countr_zero(static_cast<size_t>(alignment)));
     return door;
-}
-
-inline void release(void* block, const Release& how, const capture::Caller& caller) noexcept
-{
-    if (block == nullptr) return;
-    const int saved_errno = errno;
-    if (record_death(block, how, caller)) underlying.free(block);
-    errno = saved_errno;
 }
 
 inline size_t number(align_val_t alignment) noexcept { return static_cast<size_t>(alignment); }
@@ -76,7 +66,7 @@ HEAPMARK_HIDDEN void* heapmark_new(size_t size)
     if (block == nullptr) [[unlikely]]
         block = HEAPMARK_FAILED("_Znwm", void*(size_t), (size),
                                 or_throw(retry_with_handlers([=] { return obtain(size); })));
-    return born(block, size, single_door, HEAPMARK_CALLER());
+    return born(block, size, single_door, HEAPMARK_FRAME());
 }
 HEAPMARK_ALIAS("heapmark_new") void* operator new(size_t size);
 
@@ -89,7 +79,7 @@ HEAPMARK_REPLACEABLE void* operator new(size_t size, [[maybe_unused]] const noth
     if (block == nullptr) [[unlikely]]
         block = HEAPMARK_FAILED("_ZnwmRKSt9nothrow_t", void*(size_t, const nothrow_t&), (size, tag),
                                 or_null([=] { return retry_with_handlers([=] { return obtain(size); }); }));
-    return born(block, size, single_door, HEAPMARK_CALLER());
+    return born(block, size, single_door, HEAPMARK_FRAME());
 }
 
 HEAPMARK_HIDDEN void* heapmark_new_array(size_t size)
@@ -100,7 +90,7 @@ HEAPMARK_HIDDEN void* heapmark_new_array(size_t size)
     if (block == nullptr) [[unlikely]]
         block = HEAPMARK_FAILED("_Znam", void*(size_t), (size),
                                 or_throw(retry_with_handlers([=] { return obtain(size); })));
-    return born(block, size, array_door, HEAPMARK_CALLER());
+    return born(block, size, array_door, HEAPMARK_FRAME());
 }
 HEAPMARK_ALIAS("heapmark_new_array") void* operator new[](size_t size);
 
@@ -113,7 +103,7 @@ HEAPMARK_REPLACEABLE void* operator new[](size_t size, [[maybe_unused]] const no
     if (block == nullptr) [[unlikely]]
         block = HEAPMARK_FAILED("_ZnamRKSt9nothrow_t", void*(size_t, const nothrow_t&), (size, tag),
                                 or_null([=] { return retry_with_handlers([=] { return obtain(size); }); }));
-    return born(block, size, array_door, HEAPMARK_CALLER());
+    return born(block, size, array_door, HEAPMARK_FRAME());
 }
 
 HEAPMARK_HIDDEN void* heapmark_new_aligned(size_t size, align_val_t alignment)
@@ -122,7 +112,7 @@ HEAPMARK_HIDDEN void* heapmark_new_aligned(size_t size, align_val_t alignment)
     if (block == nullptr) [[unlikely]]
         block = HEAPMARK_FAILED("_ZnwmSt11align_val_t", void*(size_t, align_val_t), (size, alignment),
                                 or_throw(retry_with_handlers([=] { return obtain(size, alignment); })));
-    return born(block, size, aligned_to(alignment, aligned_single_door), HEAPMARK_CALLER());
+    return born(block, size, aligned_to(alignment, aligned_single_door), HEAPMARK_FRAME());
 }
 HEAPMARK_ALIAS("heapmark_new_aligned") void* operator new(size_t size, align_val_t alignment);
 
@@ -137,7 +127,7 @@ HEAPMARK_REPLACEABLE void* operator new(size_t size, align_val_t alignment,
         block = HEAPMARK_FAILED("_ZnwmSt11align_val_tRKSt9nothrow_t", void*(size_t, align_val_t, const nothrow_t&),
                                 (size, alignment, tag),
                                 or_null([=] { return retry_with_handlers([=] { return obtain(size, alignment); }); }));
-    return born(block, size, aligned_to(alignment, aligned_single_door), HEAPMARK_CALLER());
+    return born(block, size, aligned_to(alignment, aligned_single_door), HEAPMARK_FRAME());
 }
 
 HEAPMARK_HIDDEN void* heapmark_new_array_aligned(size_t size, align_val_t alignment)
@@ -149,7 +139,7 @@ HEAPMARK_HIDDEN void* heapmark_new_array_aligned(size_t size, align_val_t alignm
     if (block == nullptr) [[unlikely]]
         block = HEAPMARK_FAILED("_ZnamSt11align_val_t", void*(size_t, align_val_t), (size, alignment),
                                 or_throw(retry_with_handlers([=] { return obtain(size, alignment); })));
-    return born(block, size, aligned_to(alignment, aligned_array_door), HEAPMARK_CALLER());
+    return born(block, size, aligned_to(alignment, aligned_array_door), HEAPMARK_FRAME());
 }
 HEAPMARK_ALIAS("heapmark_new_array_aligned") void* operator new[](size_t size, align_val_t alignment);
 
@@ -164,14 +154,14 @@ HEAPMARK_REPLACEABLE void* operator new[](size_t size, align_val_t alignment,
         block = HEAPMARK_FAILED("_ZnamSt11align_val_tRKSt9nothrow_t", void*(size_t, align_val_t, const nothrow_t&),
                                 (size, alignment, tag),
                                 or_null([=] { return retry_with_handlers([=] { return obtain(size, alignment); }); }));
-    return born(block, size, aligned_to(alignment, aligned_array_door), HEAPMARK_CALLER());
+    return born(block, size, aligned_to(alignment, aligned_array_door), HEAPMARK_FRAME());
 }
 
 // ---------------------------------------------------------------- delete
 
 HEAPMARK_HIDDEN void heapmark_delete(void* block) noexcept
 {
-    release(block, {"delete", Kind::new_single}, HEAPMARK_CALLER());
+    release(block, {"delete", Kind::new_single}, HEAPMARK_FRAME());
 }
 HEAPMARK_ALIAS("heapmark_delete") void operator delete(void* block) noexcept;
 
@@ -179,7 +169,7 @@ HEAPMARK_REPLACEABLE void operator delete(void* block, size_t size) noexcept
 {
     if (replaced(BaseForm::delete_single)) [[unlikely]]
         return HEAPMARK_DERIVED("_ZdlPvm", void(void*, size_t), (block, size), ::operator delete(block));
-    release(block, {"delete", Kind::new_single, size}, HEAPMARK_CALLER());
+    release(block, {"delete", Kind::new_single, size}, HEAPMARK_FRAME());
 }
 
 HEAPMARK_REPLACEABLE void operator delete(void* block, [[maybe_unused]] const nothrow_t& tag) noexcept
@@ -187,14 +177,14 @@ HEAPMARK_REPLACEABLE void operator delete(void* block, [[maybe_unused]] const no
     if (replaced(BaseForm::delete_single)) [[unlikely]]
         return HEAPMARK_DERIVED("_ZdlPvRKSt9nothrow_t", void(void*, const nothrow_t&), (block, tag),
                                 ::operator delete(block));
-    release(block, {"delete", Kind::new_single}, HEAPMARK_CALLER());
+    release(block, {"delete", Kind::new_single}, HEAPMARK_FRAME());
 }
 
 HEAPMARK_HIDDEN void heapmark_delete_array(void* block) noexcept
 {
     if (replaced(BaseForm::delete_single)) [[unlikely]]
         return HEAPMARK_DERIVED("_ZdaPv", void(void*), (block), ::operator delete(block));
-    release(block, {"delete[]", Kind::new_array}, HEAPMARK_CALLER());
+    release(block, {"delete[]", Kind::new_array}, HEAPMARK_FRAME());
 }
 HEAPMARK_ALIAS("heapmark_delete_array") void operator delete[](void* block) noexcept;
 
@@ -202,7 +192,7 @@ HEAPMARK_REPLACEABLE void operator delete[](void* block, size_t size) noexcept
 {
     if (replaced(BaseForm::delete_single) || replaced(BaseForm::delete_array)) [[unlikely]]
         return HEAPMARK_DERIVED("_ZdaPvm", void(void*, size_t), (block, size), ::operator delete[](block));
-    release(block, {"delete[]", Kind::new_array, size}, HEAPMARK_CALLER());
+    release(block, {"delete[]", Kind::new_array, size}, HEAPMARK_FRAME());
 }
 
 HEAPMARK_REPLACEABLE void operator delete[](void* block, [[maybe_unused]] const nothrow_t& tag) noexcept
@@ -210,12 +200,12 @@ HEAPMARK_REPLACEABLE void operator delete[](void* block, [[maybe_unused]] const 
     if (replaced(BaseForm::delete_single) || replaced(BaseForm::delete_array)) [[unlikely]]
         return HEAPMARK_DERIVED("_ZdaPvRKSt9nothrow_t", void(void*, const nothrow_t&), (block, tag),
                                 ::operator delete[](block));
-    release(block, {"delete[]", Kind::new_array}, HEAPMARK_CALLER());
+    release(block, {"delete[]", Kind::new_array}, HEAPMARK_FRAME());
 }
 
 HEAPMARK_HIDDEN void heapmark_delete_aligned(void* block, align_val_t alignment) noexcept
 {
-    release(block, {"delete", Kind::new_aligned, Release::unstated, number(alignment)}, HEAPMARK_CALLER());
+    release(block, {"delete", Kind::new_aligned, Release::unstated, number(alignment)}, HEAPMARK_FRAME());
 }
 HEAPMARK_ALIAS("heapmark_delete_aligned") void operator delete(void* block, align_val_t alignment) noexcept;
 
@@ -224,7 +214,7 @@ HEAPMARK_REPLACEABLE void operator delete(void* block, size_t size, align_val_t 
     if (replaced(BaseForm::delete_aligned)) [[unlikely]]
         return HEAPMARK_DERIVED("_ZdlPvmSt11align_val_t", void(void*, size_t, align_val_t), (block, size, alignment),
                                 ::operator delete(block, alignment));
-    release(block, {"delete", Kind::new_aligned, size, number(alignment)}, HEAPMARK_CALLER());
+    release(block, {"delete", Kind::new_aligned, size, number(alignment)}, HEAPMARK_FRAME());
 }
 
 HEAPMARK_REPLACEABLE void operator delete(void* block, align_val_t alignment,
@@ -233,7 +223,7 @@ HEAPMARK_REPLACEABLE void operator delete(void* block, align_val_t alignment,
     if (replaced(BaseForm::delete_aligned)) [[unlikely]]
         return HEAPMARK_DERIVED("_ZdlPvSt11align_val_tRKSt9nothrow_t", void(void*, align_val_t, const nothrow_t&),
                                 (block, alignment, tag), ::operator delete(block, alignment));
-    release(block, {"delete", Kind::new_aligned, Release::unstated, number(alignment)}, HEAPMARK_CALLER());
+    release(block, {"delete", Kind::new_aligned, Release::unstated, number(alignment)}, HEAPMARK_FRAME());
 }
 
 HEAPMARK_HIDDEN void heapmark_delete_array_aligned(void* block, align_val_t alignment) noexcept
@@ -241,7 +231,7 @@ HEAPMARK_HIDDEN void heapmark_delete_array_aligned(void* block, align_val_t alig
     if (replaced(BaseForm::delete_aligned)) [[unlikely]]
         return HEAPMARK_DERIVED("_ZdaPvSt11align_val_t", void(void*, align_val_t), (block, alignment),
                                 ::operator delete(block, alignment));
-    release(block, {"delete[]", Kind::new_array_aligned, Release::unstated, number(alignment)}, HEAPMARK_CALLER());
+    release(block, {"delete[]", Kind::new_array_aligned, Release::unstated, number(alignment)}, HEAPMARK_FRAME());
 }
 HEAPMARK_ALIAS("heapmark_delete_array_aligned") void operator delete[](void* block, align_val_t alignment) noexcept;
 
@@ -250,7 +240,7 @@ HEAPMARK_REPLACEABLE void operator delete[](void* block, size_t size, align_val_
     if (replaced(BaseForm::delete_aligned) || replaced(BaseForm::delete_array_aligned)) [[unlikely]]
         return HEAPMARK_DERIVED("_ZdaPvmSt11align_val_t", void(void*, size_t, align_val_t), (block, size, alignment),
                                 ::operator delete[](block, alignment));
-    release(block, {"delete[]", Kind::new_array_aligned, size, number(alignment)}, HEAPMARK_CALLER());
+    release(block, {"delete[]", Kind::new_array_aligned, size, number(alignment)}, HEAPMARK_FRAME());
 }
 
 HEAPMARK_REPLACEABLE void operator delete[](void* block, align_val_t alignment,
@@ -259,5 +249,5 @@ HEAPMARK_REPLACEABLE void operator delete[](void* block, align_val_t alignment,
     if (replaced(BaseForm::delete_aligned) || replaced(BaseForm::delete_array_aligned)) [[unlikely]]
         return HEAPMARK_DERIVED("_ZdaPvSt11align_val_tRKSt9nothrow_t", void(void*, align_val_t, const nothrow_t&),
                                 (block, alignment, tag), ::operator delete[](block, alignment));
-    release(block, {"delete[]", Kind::new_array_aligned, Release::unstated, number(alignment)}, HEAPMARK_CALLER());
+    release(block, {"delete[]", Kind::new_array_aligned, Release::unstated, number(alignment)}, HEAPMARK_FRAME());
 }

@@ -42,7 +42,6 @@ constexpr Key keys[] = {
 #undef HEAPMARK_OPTION
 };
 
-constinit Options process_options;
 constinit bool loaded = false;
 /// Values are views of this copy: the program may change its environment.
 constinit char process_text[4096];
@@ -151,7 +150,7 @@ bool parse_options(std::string_view text, Options& options, bool& help, Line& er
     return true;
 }
 
-const Options& options() noexcept { return process_options; }
+constinit Options process_options;
 
 void load_options() noexcept
 {

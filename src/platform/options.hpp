@@ -26,8 +26,10 @@ struct Options {
 /// Returns true, or false with the reason, naming the key, in `error`. Allocates nothing.
 bool parse_options(std::string_view text, Options& options, bool& help, Line& error) noexcept;
 
+extern constinit Options process_options; ///< written by load_options() alone
+
 /// The environment's options: the defaults until load_options() has run.
-const Options& options() noexcept;
+inline const Options& options() noexcept { return process_options; }
 
 /// Reads the environment. A mistake ends the process with status 2 and a line that names the key; help=1 prints all
 /// keys to standard error and goes on. Only the first call does anything.

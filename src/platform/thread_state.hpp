@@ -9,8 +9,9 @@ namespace heapmark::capture {
 struct RuleCache;
 }
 namespace heapmark::record {
+struct Context;
 struct SiteCache;
-}
+} // namespace heapmark::record
 
 namespace heapmark::platform {
 
@@ -21,11 +22,12 @@ struct StackBounds {
 };
 
 struct ThreadState {
-    std::uint32_t guard_depth; ///< > 0 while heapmark itself allocates: those blocks are never survivors
-    std::uint32_t generation;  ///< of `context`
-    std::uint32_t context;     ///< record::Context that births are booked on; 0 before the first one
-    std::uint32_t thread;      ///< ThreadId, 0 before the first allocation
-    std::uint32_t tag;         ///< innermost tag_scope
+    std::uint32_t guard_depth;       ///< > 0 while heapmark itself allocates: those blocks are never survivors
+    std::uint32_t generation;        ///< of the context
+    record::Context* context_record; ///< that births are booked on; nullptr before the first one
+    std::uint32_t context;           ///< its id
+    std::uint32_t thread;            ///< ThreadId, 0 before the first allocation
+    std::uint32_t tag;               ///< innermost tag_scope
     std::uint32_t ignore_depth;
     StackBounds stack;
     capture::RuleCache* rule_cache; ///< nullptr: none yet, or the thread is ending
@@ -33,7 +35,7 @@ struct ThreadState {
     std::uint8_t phase; ///< 0 unseen, 1 being set up, 2 in use, 3 ending (caches given back)
 };
 
-static_assert(sizeof(ThreadState) <= 72, "static TLS is scarce: ld.so keeps about 1.6 KB for late initial-exec users");
+static_assert(sizeof(ThreadState) <= 80, "static TLS is scarce: ld.so keeps about 1.6 KB for late initial-exec users");
 
 extern constinit thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
 

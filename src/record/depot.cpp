@@ -60,15 +60,6 @@ Site* make_site(std::uint64_t hash, const SiteKey& key, std::span<const std::uin
 
 } // namespace
 
-std::uint64_t site_hash(const SiteKey& key, std::span<const std::uint64_t> frames) noexcept
-{
-    std::uint64_t hash =
-        (std::uint64_t{key.tag} << 16 | std::uint64_t{static_cast<std::uint8_t>(key.api)} << 8 | key.alignment_log2) +
-        0x9e37'79b9'7f4a'7c15U;
-    for (const std::uint64_t frame : frames) hash = ((hash ^ frame) * 0x9fb2'1c65'1e98'df25U) ^ (hash >> 29);
-    return base::mix64(hash);
-}
-
 std::uint32_t intern_site(std::uint64_t hash, const SiteKey& key, std::span<const std::uint64_t> frames) noexcept
 {
     std::atomic<std::uint32_t>& bucket = buckets[hash % buckets_count];

@@ -41,25 +41,34 @@ public:
     using IgnoredField = base::Field<38, 1>;
     using SiteField = base::Field<39, 25>;
 
-    static constexpr std::uint64_t sizes_in_extension = InlineField::max;
     static constexpr std::size_t inline_usable_max = 56;
 
     constexpr Entry() noexcept = default;
     constexpr explicit Entry(std::uint64_t word) noexcept : word_(word) {}
     constexpr Entry(Kind kind, bool half, std::uint32_t context, bool ignored, std::uint32_t site) noexcept
-        : word_(KindField::put(static_cast<std::uint64_t>(kind)) | HalfField::put(half ? 1 : 0) | InlineField::mask |
+        : word_(KindField::put(static_cast<std::uint64_t>(kind)) | HalfField::put(half ? 1 : 0) |
                 ContextField::put(context) | IgnoredField::put(ignored ? 1 : 0) | SiteField::put(site))
     {}
 
-    /// The same birth with sizes that fit; usable_bytes <= inline_usable_max.
-    [[nodiscard]] constexpr Entry with_inline_sizes(std::size_t requested_bytes,
-                                                    std::size_t usable_bytes) const noexcept
+    /// Sizes as the inline field; usable_bytes <= inline_usable_max.
+    static constexpr std::uint64_t packed(std::size_t requested_bytes, std::size_t usable_bytes) noexcept
     {
-        return Entry(InlineField::replace(word_, requested_bytes | (usable_bytes / 8) << 6));
+        return requested_bytes | (usable_bytes / 8) << 6;
+    }
+    /// The same birth with that inline field; all ones: sizes in the extension.
+    [[nodiscard]] constexpr Entry with_inline_field(std::uint64_t field) const noexcept
+    {
+        return Entry(InlineField::replace(word_, field & InlineField::max));
     }
 
     [[nodiscard]] constexpr std::uint64_t word() const noexcept { return word_; }
     [[nodiscard]] constexpr Kind kind() const noexcept { return static_cast<Kind>(KindField::get(word_)); }
+    /// Whether this is a block of that kind that starts in that half.
+    [[nodiscard]] constexpr bool is(Kind kind, bool half) const noexcept
+    {
+        return (word_ & (KindField::mask | HalfField::mask)) ==
+               (KindField::put(static_cast<std::uint64_t>(kind)) | HalfField::put(half ? 1 : 0));
+    }
     [[nodiscard]] constexpr bool half() const noexcept { return HalfField::get(word_) != 0; }
     [[nodiscard]] constexpr std::uint32_t context() const noexcept
     {

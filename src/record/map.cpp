@@ -42,8 +42,13 @@ void Map::raise_newest_slowly(Leaf& leaf, std::uintptr_t address, std::uint32_t 
     raise(leaf.page_newest[(address >> page_shift) & (leaf_pages - 1)], context);
 }
 
-bool Map::store_far_extension(std::uintptr_t address, Sizes sizes) noexcept
+bool Map::store(Leaf& own, std::uintptr_t address, Entry entry, Sizes sizes) noexcept
 {
+    std::atomic<std::uint64_t>* word = &own.words[granule_in_leaf(address)];
+    if (is_plain(address, sizes) || sizes.usable_bytes <= Entry::inline_usable_max) {
+        store_plain(word, entry, sizes);
+        return true;
+    }
     const std::size_t slack = sizes.usable_bytes - sizes.requested_bytes;
     const bool in_next = slack >= Extension::slack_in_next;
     Leaf* first = leaf(address + granule_bytes);
@@ -55,6 +60,7 @@ bool Map::store_far_extension(std::uintptr_t address, Sizes sizes) noexcept
     if (in_next)
         second->words[granule_in_leaf(address + 2 * granule_bytes)].store(Extension::word(sizes.usable_bytes, 0),
                                                                           std::memory_order_relaxed);
+    word->store(entry.with_inline_field(~std::uint64_t{0}).word(), std::memory_order_release);
     return true;
 }
 

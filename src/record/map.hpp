@@ -35,19 +35,23 @@ public:
     /// The word of the granule that holds `address`; nullptr when nothing was ever recorded near it.
     [[nodiscard]] std::atomic<std::uint64_t>* find(std::uintptr_t address) const noexcept
     {
+        Leaf* leaf = find_leaf(address);
+        return leaf == nullptr ? nullptr : &leaf->words[granule_in_leaf(address)];
+    }
+
+    /// The leaf of `address`; nullptr when nothing was ever recorded near it.
+    [[nodiscard]] Leaf* find_leaf(std::uintptr_t address) const noexcept
+    {
         if (address >> address_bits != 0) [[unlikely]]
             return nullptr;
-        Leaf* leaf = __atomic_load_n(&roots_[address >> leaf_shift], __ATOMIC_ACQUIRE);
-        return leaf == nullptr ? nullptr : &leaf->words[granule_in_leaf(address)];
+        return __atomic_load_n(&roots_[address >> leaf_shift], __ATOMIC_ACQUIRE);
     }
 
     /// The leaf of `address`, made if need be; nullptr when it cannot be had.
     [[nodiscard]] Leaf* leaf(std::uintptr_t address) noexcept
     {
-        if (address >> address_bits != 0) [[unlikely]]
-            return nullptr;
-        Leaf* leaf = __atomic_load_n(&roots_[address >> leaf_shift], __ATOMIC_ACQUIRE);
-        return leaf != nullptr ? leaf : make_leaf(address);
+        Leaf* leaf = find_leaf(address);
+        return leaf != nullptr || address >> address_bits != 0 ? leaf : make_leaf(address);
     }
 
     /// Newest leaf first; follow Leaf::next.
@@ -66,24 +70,30 @@ public:
             raise_newest_slowly(leaf, address, context);
     }
 
-    /// Word and extension words of a block that starts in `leaf`. The extension may lie in the next leaf.
-    /// False when that one cannot be had: then nothing was stored.
-    bool store(Leaf& leaf, std::uintptr_t address, Entry entry, Sizes sizes) noexcept
+    /// Whether the words of such a block all lie in its leaf, and its slack fits its first extension.
+    static bool is_plain(std::uintptr_t address, Sizes sizes) noexcept
     {
-        std::atomic<std::uint64_t>* word = &leaf.words[granule_in_leaf(address)];
-        if (sizes.usable_bytes <= Entry::inline_usable_max)
-            entry = entry.with_inline_sizes(sizes.requested_bytes, sizes.usable_bytes);
-        else {
-            const std::size_t slack = sizes.usable_bytes - sizes.requested_bytes;
-            if (slack >= Extension::slack_in_next || granule_in_leaf(address) == leaf_granules - 1) [[unlikely]] {
-                if (!store_far_extension(address, sizes)) return false;
-            } else
-                word[1].store(Extension::word(sizes.requested_bytes, slack), std::memory_order_relaxed);
-        }
-        // Release: who sees the entry sees its extension and whatever depot and context records it names.
-        word->store(entry.word(), std::memory_order_release);
-        return true;
+        return sizes.usable_bytes - sizes.requested_bytes < Extension::slack_in_next &&
+               granule_in_leaf(address) != leaf_granules - 1;
     }
+
+    /// Word and extension word of a block for which is_plain() holds.
+    static void store_plain(std::atomic<std::uint64_t>* word, Entry entry, Sizes sizes) noexcept
+    {
+        // Sizes are hard to predict, so neither store hangs on them: a small block's extension goes to waste.
+        static constinit thread_local std::atomic<std::uint64_t> waste __attribute__((tls_model("initial-exec")));
+        const bool small = sizes.usable_bytes <= Entry::inline_usable_max;
+        std::atomic<std::uint64_t>* extension = small ? &waste : word + 1;
+        extension->store(Extension::word(sizes.requested_bytes, sizes.usable_bytes - sizes.requested_bytes),
+                         std::memory_order_relaxed);
+        const std::uint64_t inline_sizes =
+            small ? Entry::packed(sizes.requested_bytes, sizes.usable_bytes) : ~std::uint64_t{0};
+        // Release: who sees the entry sees its extension and whatever depot and context records it names.
+        word->store(entry.with_inline_field(inline_sizes).word(), std::memory_order_release);
+    }
+
+    /// The same for any block. False when an extension that lies in another leaf cannot be had; nothing is stored then.
+    bool store(Leaf& leaf, std::uintptr_t address, Entry entry, Sizes sizes) noexcept;
 
     /// Sizes of the block of `entry`, which starts at `address` and whose word is `word`.
     [[nodiscard]] Sizes sizes(std::uintptr_t address, const std::atomic<std::uint64_t>* word,
@@ -99,10 +109,20 @@ public:
         return {requested, requested + Extension::slack(extension)};
     }
 
+    /// The requested bytes alone.
+    [[nodiscard]] std::size_t requested_bytes(std::uintptr_t address, const std::atomic<std::uint64_t>* word,
+                                              Entry entry) const noexcept
+    {
+        if (granule_in_leaf(address) == leaf_granules - 1) [[unlikely]]
+            return sizes(address, word, entry).requested_bytes;
+        // Without a branch on the size, as in store_plain.
+        const std::uint64_t source = (entry.has_extension() ? word + 1 : word)->load(std::memory_order_relaxed);
+        return entry.has_extension() ? Extension::size(source) : entry.inline_requested();
+    }
+
 private:
     Leaf* make_leaf(std::uintptr_t address) noexcept;
     static void raise_newest_slowly(Leaf& leaf, std::uintptr_t address, std::uint32_t context) noexcept;
-    bool store_far_extension(std::uintptr_t address, Sizes sizes) noexcept;
     [[nodiscard]] std::size_t far_usable(std::uintptr_t address) const noexcept;
 
     // Not std::atomic: compilers give up on initialising two million of them as a constant.

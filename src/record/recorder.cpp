@@ -24,15 +24,45 @@ void renew_context(platform::ThreadState& thread) noexcept
     // The generation is read first: the context taken after it is at least as new, so no block is booked too early.
     const std::uint32_t generation = clock.generation();
     std::uint32_t id = 0;
-    if (clock.take_context(thread.thread, id) == nullptr) return;
+    Context* taken = clock.take_context(thread.thread, id);
+    if (taken == nullptr) return;
+    // A signal handler may allocate between these: without a record it takes the slow path, which sets all three.
+    thread.context_record = nullptr;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     thread.context = id;
     thread.generation = generation;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    thread.context_record = taken;
 }
 
 void bury_unseen(Entry entry, Sizes sizes) noexcept
 {
     if (Context* context = clock.context(entry.context()))
         context->others[entry.ignored() ? 1 : 0].add({-1, -static_cast<std::int64_t>(sizes.requested_bytes)});
+}
+
+void birth_slowly(platform::ThreadState& thread, const void* block, Sizes sizes, Kind kind, std::uint32_t site) noexcept
+{
+    const auto address = reinterpret_cast<std::uintptr_t>(block);
+    Leaf* leaf = map.leaf(address);
+    if (leaf == nullptr || (address & 15) != 0) {
+        count_unrecorded();
+        return;
+    }
+    const std::atomic<std::uint64_t>* word = &leaf->words[Map::granule_in_leaf(address)];
+    const Entry old(word->load(std::memory_order_relaxed));
+    if (old.kind() > Kind::internal) bury_unseen(old, map.sizes(address, word, old));
+
+    if (thread.generation != clock.generation() || thread.context_record == nullptr) renew_context(thread);
+    const std::uint32_t id = thread.context;
+    Context* context = kind == Kind::internal ? nullptr : clock.context(id);
+    const bool ignored = thread.ignore_depth != 0;
+    const Entry entry(kind, (address & 16) != 0, context == nullptr ? 0 : id, ignored, site);
+    Map::raise_newest(*leaf, address, entry.context());
+    if (!map.store(*leaf, address, entry, sizes))
+        count_unrecorded();
+    else if (context != nullptr)
+        context->own[ignored ? 1 : 0].add_by_owner({1, static_cast<std::int64_t>(sizes.requested_bytes)});
 }
 
 Resize::Resize(platform::ThreadState& thread, const void* block) noexcept : thread_(thread)
@@ -68,7 +98,7 @@ void Resize::done() noexcept
     const std::uint64_t after =
         before_.outcome == Death::Outcome::internal ? 0 : before_.entry.with_kind(Kind::released).word();
     word_->compare_exchange_strong(expected, after, std::memory_order_relaxed);
-    if (before_.outcome == Death::Outcome::died) detail::book_death(thread_, before_.entry, before_.sizes);
+    if (before_.outcome == Death::Outcome::died) book_death(thread_, before_.entry, before_.sizes.requested_bytes);
 }
 
 Entry find_block(const void* block, Sizes& sizes) noexcept

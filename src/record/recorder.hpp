@@ -19,51 +19,26 @@ void count_unstacked() noexcept;
 /// Makes the thread's context that of the current generation. Keeps the old one when no new one can be had.
 void renew_context(platform::ThreadState& thread) noexcept;
 
-/// Books out a block whose release nobody saw: its address was handed out anew.
-void bury_unseen(Entry entry, Sizes sizes) noexcept;
-
-namespace detail {
-
-inline void book_death(const platform::ThreadState& thread, Entry entry, Sizes sizes) noexcept
-{
-    Context* context = clock.context(entry.context());
-    if (context == nullptr) return;
-    const Totals loss{-1, -static_cast<std::int64_t>(sizes.requested_bytes)};
-    const std::size_t part = entry.ignored() ? 1 : 0;
-    if (context->thread == thread.thread)
-        context->own[part].add_by_owner(loss);
-    else
-        context->others[part].add(loss);
-}
-
-} // namespace detail
+/// birth() where something has to be made, corrected or given up first.
+void birth_slowly(platform::ThreadState& thread, const void* block, Sizes sizes, Kind kind,
+                  std::uint32_t site) noexcept;
 
 /// Records a block that the allocator has just handed out. `kind` internal: heapmark's own, outside all counts.
-inline void birth(platform::ThreadState& thread, const void* block, Sizes sizes, Kind kind, std::uint32_t site) noexcept
+[[gnu::always_inline]] inline void birth(platform::ThreadState& thread, const void* block, Sizes sizes, Kind kind,
+                                         std::uint32_t site) noexcept
 {
     const auto address = reinterpret_cast<std::uintptr_t>(block);
-    Leaf* leaf = map.leaf(address);
-    if (leaf == nullptr || (address & 15) != 0) [[unlikely]] {
-        count_unrecorded();
-        return;
-    }
-    const Entry old(leaf->words[Map::granule_in_leaf(address)].load(std::memory_order_relaxed));
-    if (old.kind() > Kind::internal) [[unlikely]]
-        bury_unseen(old, map.sizes(address, &leaf->words[Map::granule_in_leaf(address)], old));
+    Leaf* leaf = map.find_leaf(address);
+    if (leaf == nullptr || kind == Kind::internal || thread.ignore_depth != 0 || thread.context_record == nullptr ||
+        thread.generation != clock.generation() || (address & 15) != 0 || !Map::is_plain(address, sizes)) [[unlikely]]
+        return birth_slowly(thread, block, sizes, kind, site);
 
-    if (thread.generation != clock.generation() || thread.context == 0) [[unlikely]]
-        renew_context(thread);
-    const bool ignored = thread.ignore_depth != 0;
-    const bool half = (address & 16) != 0;
-    const Entry entry(kind, half, kind == Kind::internal ? 0 : thread.context, ignored, site);
-    Map::raise_newest(*leaf, address, entry.context());
-    if (!map.store(*leaf, address, entry, sizes)) [[unlikely]] {
-        count_unrecorded();
-        return;
-    }
-    if (kind == Kind::internal) return;
-    if (Context* context = clock.context(thread.context))
-        context->own[ignored ? 1 : 0].add_by_owner({1, static_cast<std::int64_t>(sizes.requested_bytes)});
+    std::atomic<std::uint64_t>* word = &leaf->words[Map::granule_in_leaf(address)];
+    if (Entry(word->load(std::memory_order_relaxed)).kind() > Kind::internal) [[unlikely]]
+        return birth_slowly(thread, block, sizes, kind, site);
+    Map::raise_newest(*leaf, address, thread.context);
+    Map::store_plain(word, Entry(kind, (address & 16) != 0, thread.context, false, site), sizes);
+    thread.context_record->own[0].add_by_owner({1, static_cast<std::int64_t>(sizes.requested_bytes)});
 }
 
 /// What the map knew of an address that is released.
@@ -73,6 +48,41 @@ struct Death {
     Entry entry;
     Sizes sizes;
 };
+
+/// Takes a block out of the totals of its context.
+[[gnu::always_inline]] inline void book_death(const platform::ThreadState& thread, Entry entry,
+                                              std::size_t requested_bytes) noexcept
+{
+    Context* context = entry.context() == thread.context ? thread.context_record : clock.context(entry.context());
+    if (context == nullptr) [[unlikely]]
+        return;
+    const Totals loss{-1, -static_cast<std::int64_t>(requested_bytes)};
+    const std::size_t part = entry.ignored() ? 1 : 0;
+    if (context->thread == thread.thread)
+        context->own[part].add_by_owner(loss);
+    else
+        context->others[part].add(loss);
+}
+
+/// death() of a block that is as it should be: alive, of that kind, and of that size where one is stated.
+/// False where it is not, or where that takes longer to tell: then nothing has happened.
+[[gnu::always_inline]] inline bool plain_death(platform::ThreadState& thread, const void* block, Kind kind,
+                                               std::size_t stated_bytes, std::size_t unstated) noexcept
+{
+    const auto address = reinterpret_cast<std::uintptr_t>(block);
+    std::atomic<std::uint64_t>* word = map.find(address);
+    if (word == nullptr) [[unlikely]]
+        return false;
+    const Entry entry(word->load(std::memory_order_relaxed));
+    if (!entry.is(kind, (address & 16) != 0) || (address & 15) != 0) [[unlikely]]
+        return false;
+    const std::size_t requested_bytes = map.requested_bytes(address, word, entry);
+    if (stated_bytes != unstated && stated_bytes != requested_bytes) [[unlikely]]
+        return false;
+    word->store(entry.with_kind(Kind::released).word(), std::memory_order_release);
+    book_death(thread, entry, requested_bytes);
+    return true;
+}
 
 /// Records the release of a block, to be called before its memory is handed back.
 /// Two threads that release the same block at the same moment may both see it alive; that race is the program's.
@@ -96,7 +106,7 @@ inline Death death(platform::ThreadState& thread, const void* block) noexcept
     }
     const Sizes sizes = map.sizes(address, word, entry);
     word->store(entry.with_kind(Kind::released).word(), std::memory_order_release);
-    detail::book_death(thread, entry, sizes);
+    book_death(thread, entry, sizes.requested_bytes);
     return {Death::Outcome::died, entry, sizes};
 }
 

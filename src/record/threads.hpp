@@ -11,7 +11,7 @@ struct Thread {
     std::uint32_t generation; ///< current when it was started
 };
 
-/// Numbers a new thread; 0 when numbers (two to the 22nd) or memory ran out.
+/// Numbers a new thread, from 1. Of the first four million it is remembered who started them.
 std::uint32_t add_thread(std::uint32_t parent, std::uint32_t generation) noexcept;
 
 /// Whether `thread` is `root`, or was started by it, directly or through others, `since` that generation or later.
