@@ -76,21 +76,31 @@ bool find(std::uintptr_t pc, dl_find_object& found) noexcept
     return _dl_find_object(reinterpret_cast<void*>(pc), &found) == 0; // NOLINT
 }
 
-/// Whether `module` is what the loader has just described. The record's address may be used again for another
-/// library, so the place of the unwind tables is compared too.
+/// FNV-1a.
+std::uint64_t hash_of(const char* text) noexcept
+{
+    std::uint64_t hash = 0xcbf29ce484222325;
+    for (; text != nullptr && *text != '\0'; ++text)
+        hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3;
+    return hash;
+}
+
+/// Whether `module` is what the loader has just described. Another library may have got the same range and, from the
+/// loader's heap, a record at the same address.
 bool describes(const Module& module, const dl_find_object& found) noexcept
 {
     return module.begin == reinterpret_cast<std::uintptr_t>(found.dlfo_map_start) &&
            module.end == reinterpret_cast<std::uintptr_t>(found.dlfo_map_end) &&
            module.eh_frame_header == found.dlfo_eh_frame &&
-           module.loader_record.load(std::memory_order_acquire) == found.dlfo_link_map;
+           module.loader_record.load(std::memory_order_acquire) == found.dlfo_link_map &&
+           module.loader_name_hash == hash_of(found.dlfo_link_map->l_name);
 }
 
 bool same_file_at_same_place(const Module& a, const Module& b) noexcept
 {
     return a.begin == b.begin && a.end == b.end && a.bias == b.bias && a.eh_frame_header == b.eh_frame_header &&
-           a.build_id_size == b.build_id_size && std::memcmp(a.build_id, b.build_id, a.build_id_size) == 0 &&
-           std::strcmp(a.path, b.path) == 0;
+           a.loader_name_hash == b.loader_name_hash && a.build_id_size == b.build_id_size &&
+           std::memcmp(a.build_id, b.build_id, a.build_id_size) == 0 && std::strcmp(a.path, b.path) == 0;
 }
 
 constexpr std::size_t record_bytes = sizeof(Module) + path_capacity;
@@ -112,6 +122,7 @@ Module* describe(const dl_find_object& found) noexcept
     write_module_path(module->begin, is_program ? nullptr : record.l_name, text);
     module->eh_frame_header = static_cast<const std::uint8_t*>(found.dlfo_eh_frame);
     read_module_image(*module, is_program);
+    module->loader_name_hash = hash_of(record.l_name);
     module->loader_record.store(&record, std::memory_order_relaxed);
     module->loaded.store(true, std::memory_order_relaxed);
     return module;

@@ -25,7 +25,10 @@ struct Module {
     const std::uint8_t* tables_begin;
     const std::uint8_t* tables_end;
 
-    std::atomic<const void*> loader_record; ///< the loader's own description: tells a later loading apart cheaply
+    /// The loader's own description and a hash of its name for the file: with the range they tell cheaply whether this
+    /// is still what is loaded there.
+    std::atomic<const void*> loader_record;
+    std::uint64_t loader_name_hash;
     std::atomic<bool> loaded; ///< false after dlclose took it away; its addresses may belong to another module now
 };
 
