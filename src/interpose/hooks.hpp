@@ -3,7 +3,7 @@
 #pragma once
 
 #include "capture/capture.hpp"
-#include "heapmark/fwd.hpp"
+#include <heapmark/fwd.hpp>
 #include "interpose/underlying.hpp"
 #include "record/depot.hpp"
 #include "record/faults.hpp"

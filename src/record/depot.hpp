@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/bits.hpp"
-#include "heapmark/fwd.hpp"
+#include <heapmark/fwd.hpp>
 
 #include <atomic>
 #include <span>

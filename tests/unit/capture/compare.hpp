@@ -46,7 +46,7 @@ heapmark::platform::StackBounds thread_stack() noexcept;
 #define CHECK_SAME_STACK(comparison, least_depth)                                                                     \
     do {                                                                                                              \
         const ::capture_test::Comparison seen_ = (comparison);                                                       \
-        INFO("way: ", ::doctest::String(seen_.way), ", first difference at frame ", seen_.differs_at);                                   \
+        INFO("way: ", ::doctest::String(seen_.way), ", first difference at frame ", seen_.differs_at); \
         CHECK(seen_.same);                                                                                            \
         CHECK(seen_.depth >= static_cast<unsigned>(least_depth));                                                     \
     } while (false)
