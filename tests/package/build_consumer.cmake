@@ -10,6 +10,6 @@ endfunction()
 
 file(REMOVE_RECURSE ${build})
 run(${CMAKE_COMMAND} -S ${source} -B ${build} -G ${generator} -DCMAKE_C_COMPILER=${cc} -DCMAKE_CXX_COMPILER=${cxx}
-  -DCMAKE_BUILD_TYPE=Debug -DCMAKE_EXPORT_COMPILE_COMMANDS=ON ${options})
+  -DCMAKE_BUILD_TYPE= -DCMAKE_EXPORT_COMPILE_COMMANDS=ON ${options})
 run(${CMAKE_COMMAND} --build ${build} --parallel 2)
 run(${CMAKE_COMMAND} -E chdir ${build} ${ctest} --output-on-failure)
