@@ -113,7 +113,7 @@ TEST_CASE("splitting by stack asks for no names")
 
 TEST_CASE("interned text of any size keeps its content")
 {
-    analyse::ImmortalText texts;
+    static analyse::ImmortalText& texts = *new analyse::ImmortalText;
     std::vector<std::string> wanted;
     std::vector<std::string_view> kept;
     for (std::size_t i = 0; i < 3000; ++i) {
