@@ -3,6 +3,7 @@
 #include "capture/expression.hpp"
 #include "capture/module_tables.hpp"
 #include "capture/rule.hpp"
+#include "platform/safe_read.hpp"
 
 #include <doctest/doctest.h>
 
@@ -90,7 +91,7 @@ public:
         all_ = static_cast<std::uint8_t*>(all);
         REQUIRE(mprotect(all_ + page, pages_bytes_, PROT_READ | PROT_WRITE) == 0);
         begin_ = all_ + page + (pages_bytes_ - bytes_);
-        std::memcpy(begin_, from.begin, bytes_);
+        REQUIRE(heapmark::platform::safe_read(from.begin, begin_, bytes_)); // not memcpy: sanitizers guard what is there
         tables_ = {begin_ + (from.header - from.begin), begin_, begin_ + bytes_};
     }
     ~GuardedCopy() { munmap(all_, pages_bytes_ + 2 * page); }
