@@ -36,6 +36,8 @@ void check_plugin_calls(const std::vector<Call>& calls, const Lines& lines, cons
     }
 }
 
+[[gnu::noinline]] void note_caller(void** address) { *address = __builtin_return_address(0); }
+
 /// A copy of a built library under a path of its own, removed at the end.
 class Copy {
 public:
@@ -140,7 +142,7 @@ TEST_CASE("without debug information the symbol table names functions of C")
 {
     Library library(NO_DEBUG);
     void* address = nullptr;
-    library.symbol<void(void**, void (*)(void**))>("c_run")(&address, [](void** to) { *to = __builtin_return_address(0); });
+    library.symbol<void(void**, void (*)(void**))>("c_run")(&address, note_caller);
     const std::vector<Call> calls = resolve(frame_of(address));
     REQUIRE(calls.size() == 1);
     CHECK(calls[0].function == "c_run");
