@@ -197,7 +197,7 @@ TEST_CASE("a library opened by a relative name has an absolute path")
     char directory[PATH_MAX];
     REQUIRE(getcwd(directory, sizeof directory) != nullptr);
     REQUIRE(chdir(path.substr(0, slash).c_str()) == 0);
-    const Plugin plugin(("." + path.substr(slash)).c_str());
+    const Plugin plugin(std::string(".").append(path, slash).c_str());
     REQUIRE(chdir("/") == 0);
     const Module* module = module_at(plugin.code());
     REQUIRE(module != nullptr);
@@ -211,7 +211,7 @@ TEST_CASE("threads that see a library first, all at once, agree on its id")
     char directory[] = "/tmp/heapmark-modules-XXXXXX";
     REQUIRE(mkdtemp(directory) != nullptr);
     for (int round = 0; round < 20; ++round) {
-        const std::string path = std::string(directory) + "/" + std::to_string(round) + ".so";
+        const std::string path = std::filesystem::path(directory) / std::to_string(round);
         std::filesystem::copy_file(HEAPMARK_TEST_PLUGIN, path);
         const Plugin plugin(path.c_str());
         constexpr unsigned thread_count = 8;
