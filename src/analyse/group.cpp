@@ -32,6 +32,7 @@ std::string stack_label(const Stack& stack, Names& names)
     for (std::size_t i = site.frame_index + 1; i < stack.size() && i <= site.frame_index + shown_callers; ++i) {
         const FrameNames& frame = names.of_frame(stack[i]);
         label += " < " + call_label(frame, frame.calls.back());
+        if (frame.calls.back().function == "main") break; // whoever calls it, nobody wants to know
     }
     return label;
 }
