@@ -3,7 +3,6 @@
 #include "capture/capture.hpp"
 
 #include "capture/full_unwind.hpp"
-#include "capture/module_tables.hpp"
 #include "capture/registers.hpp"
 #include "capture/rule_cache.hpp"
 #include "capture/stack_window.hpp"
@@ -22,21 +21,6 @@ struct Walk {
 };
 
 enum class Next : std::uint8_t { go_on, stop, walk_fully };
-
-/// Compiles the rule of an address and keeps it. Code outside modules is not kept: a library may come to lie there
-/// without any unloading. An address that no frame can hold gives an empty entry. Counts what it keeps.
-[[gnu::cold, gnu::noinline]] CachedRule compile(std::uintptr_t pc, RuleCache* cache, std::uint32_t& fills) noexcept
-{
-    if (!is_frame_address(pc)) return {};
-    const platform::Module* module = platform::module_at(pc - 1);
-    if (module == nullptr) return {pc, {Rule::end}};
-    const CachedRule result{frame_bits(pc, module), compile_rule(tables_of(*module), pc - 1)};
-    if (cache != nullptr) {
-        cache->fill(pc, result);
-        ++fills;
-    }
-    return result;
-}
 
 /// The step over a frame that is not ordinary.
 [[gnu::cold, gnu::noinline]] Next step_specially(Walk& walk, Rule rule) noexcept
@@ -79,7 +63,7 @@ inline unsigned walk_by_rules(const Caller& caller, const platform::StackBounds&
         CachedRule found{};
         if (cache != nullptr) found = cache->entry_for(walk.pc);
         if ((found.frame & frame_address_mask) != walk.pc || cache == nullptr) [[unlikely]]
-            found = compile(walk.pc, cache, fills);
+            found = compile_frame(walk.pc, cache, fills);
         const Rule rule = found.rule;
         if (!rule.is_ordinary()) [[unlikely]] {
             if (rule.kind() == Rule::none) break;
@@ -93,7 +77,8 @@ inline unsigned walk_by_rules(const Caller& caller, const platform::StackBounds&
         const std::uintptr_t frame = base + static_cast<std::uintptr_t>(rule.frame_offset());
         const std::uintptr_t saved_at = frame + static_cast<std::uintptr_t>(rule.save_offset());
         // Callers lie above; save_offset() is never above the return address, so these two bound both reads.
-        if (frame <= walk.sp || !walk.window.admits(saved_at, frame)) [[unlikely]] break;
+        if (frame <= walk.sp || !walk.window.admits(saved_at, frame)) [[unlikely]]
+            break;
         const std::uintptr_t saved = arch::load_word(saved_at);
         walk.pc = arch::load_word(frame + static_cast<std::uintptr_t>(std::intptr_t{arch::return_address_offset}));
         walk.fp = (rule.bits & Rule::fp_saved) != 0 ? saved : walk.fp;

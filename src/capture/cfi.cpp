@@ -43,8 +43,7 @@ class Interpreter {
 public:
     Interpreter(const FrameDescription& description, std::uintptr_t address, Row& row) noexcept
         : description_(description), address_(address), row_(row)
-    {
-    }
+    {}
 
     bool run() noexcept
     {
@@ -156,12 +155,8 @@ private:
             number = code.uleb();
             define_frame(number, factored(static_cast<std::uint64_t>(code.sleb())));
             return true;
-        case def_cfa_register:
-            define_frame(code.uleb(), row_.frame_operand);
-            return true;
-        case def_cfa_offset:
-            define_frame(row_.frame_register, code.uleb());
-            return true;
+        case def_cfa_register: define_frame(code.uleb(), row_.frame_operand); return true;
+        case def_cfa_offset: define_frame(row_.frame_register, code.uleb()); return true;
         case def_cfa_offset_sf:
             define_frame(row_.frame_register, factored(static_cast<std::uint64_t>(code.sleb())));
             return true;

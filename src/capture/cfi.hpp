@@ -12,12 +12,12 @@ namespace heapmark::capture {
 
 /// How the caller's value of a register is got back.
 enum class RegisterRule : std::uint8_t {
-    unspecified,      ///< no instruction named it: the same as here, if it is one that functions keep
+    unspecified, ///< no instruction named it: the same as here, if it is one that functions keep
     same,
-    undefined,        ///< gone
-    saved_at,         ///< in memory at frame address + operand
-    value_is,         ///< frame address + operand
-    in_register,      ///< in register `operand`
+    undefined,           ///< gone
+    saved_at,            ///< in memory at frame address + operand
+    value_is,            ///< frame address + operand
+    in_register,         ///< in register `operand`
     saved_at_expression, ///< in memory at the expression's result
     value_is_expression,
 };

@@ -12,7 +12,8 @@ ByteReader reader_at(const UnwindTables& tables, const std::uint8_t* at) noexcep
 {
     // Compared as numbers: the address may come from broken bytes.
     const auto place = reinterpret_cast<std::uintptr_t>(at);
-    if (place < reinterpret_cast<std::uintptr_t>(tables.begin) || place >= reinterpret_cast<std::uintptr_t>(tables.end)) {
+    if (place < reinterpret_cast<std::uintptr_t>(tables.begin) ||
+        place >= reinterpret_cast<std::uintptr_t>(tables.end)) {
         ByteReader none;
         none.skip(1);
         return none;
@@ -158,8 +159,8 @@ bool find_frame_description(const UnwindTables& tables, std::uintptr_t address, 
     if (header.table.rows != nullptr) {
         const auto data_base = reinterpret_cast<std::uintptr_t>(tables.header);
         const auto start_of = [&](std::uint64_t row, unsigned column) {
-            return data_base + static_cast<std::uintptr_t>(
-                                   std::intptr_t{row_value(header.table.rows + row * row_bytes, column)});
+            return data_base +
+                   static_cast<std::uintptr_t>(std::intptr_t{row_value(header.table.rows + row * row_bytes, column)});
         };
         std::uint64_t low = 0;
         std::uint64_t high = header.table.count;

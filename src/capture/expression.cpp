@@ -65,8 +65,7 @@ class Machine {
 public:
     Machine(ByteReader code, const RegisterFile& registers, StackWindow& window) noexcept
         : begin_(code.position()), code_(code), registers_(registers), window_(window)
-    {
-    }
+    {}
 
     bool run(const std::uint64_t* initial, std::uint64_t& result) noexcept
     {

@@ -10,8 +10,8 @@ namespace heapmark::capture {
 namespace {
 
 /// Sets what a register's rule gives for the caller. What cannot be told is left unknown: it may not be needed.
-void restore(unsigned number, const Row& row, const UnwindTables& tables, std::uint64_t frame,
-             const RegisterFile& here, StackWindow& window, RegisterFile& above) noexcept
+void restore(unsigned number, const Row& row, const UnwindTables& tables, std::uint64_t frame, const RegisterFile& here,
+             StackWindow& window, RegisterFile& above) noexcept
 {
     const std::uint64_t operand = row.operands[number];
     std::uint64_t value = 0;
@@ -20,8 +20,8 @@ void restore(unsigned number, const Row& row, const UnwindTables& tables, std::u
     case RegisterRule::undefined: break;
     case RegisterRule::unspecified:
     case RegisterRule::same:
-        known = here.has(number) &&
-                (row.rules[number] == RegisterRule::same || (arch::kept_registers >> number & 1U) != 0);
+        known =
+            here.has(number) && (row.rules[number] == RegisterRule::same || (arch::kept_registers >> number & 1U) != 0);
         value = here.values[number];
         break;
     case RegisterRule::in_register:
@@ -37,8 +37,8 @@ void restore(unsigned number, const Row& row, const UnwindTables& tables, std::u
         known = evaluate(expression_at(tables, operand), here, window, &frame, value);
         break;
     case RegisterRule::saved_at_expression:
-        known = evaluate(expression_at(tables, operand), here, window, &frame, value) &&
-                read_word(window, value, value);
+        known =
+            evaluate(expression_at(tables, operand), here, window, &frame, value) && read_word(window, value, value);
         break;
     }
     if (known) above.set(number, value);
@@ -85,8 +85,7 @@ bool step(FullFrame& frame, StackWindow& window) noexcept
     above = RegisterFile{};
     for (unsigned number = 0; number < arch::register_count; ++number)
         restore(number, row, tables, frame_address, here, window, above);
-    if (row.rules[arch::stack_register] == RegisterRule::unspecified)
-        above.set(arch::stack_register, frame_address);
+    if (row.rules[arch::stack_register] == RegisterRule::unspecified) above.set(arch::stack_register, frame_address);
     if (!above.has(arch::return_register) || !above.has(arch::stack_register) || frame.pc() == 0) return false;
 
     if (description.signal_frame) {

@@ -99,8 +99,7 @@ Rule compile_rule(const UnwindTables& tables, std::uintptr_t address) noexcept
     const RegisterRule return_rule = row.rules[arch::return_register];
     if (return_rule == RegisterRule::undefined) return plain(Rule::end);
     if (description.return_register != arch::return_register) return plain(Rule::complex);
-    if (description.signal_frame)
-        return plain(is_linux_signal_frame(tables, row) ? Rule::signal_frame : Rule::complex);
+    if (description.signal_frame) return plain(is_linux_signal_frame(tables, row) ? Rule::signal_frame : Rule::complex);
     if (return_rule != RegisterRule::saved_at ||
         static_cast<std::int64_t>(row.operands[arch::return_register]) != arch::return_address_offset ||
         row.rules[arch::stack_register] != RegisterRule::unspecified)

@@ -59,4 +59,8 @@ private:
     }
 };
 
+/// Compiles the rule of an address and keeps it. Code outside modules is not kept: a library may come to lie there
+/// without any unloading. An address that no frame can hold gives an empty entry. Counts what it keeps.
+[[gnu::cold]] CachedRule compile_frame(std::uintptr_t pc, RuleCache* cache, std::uint32_t& fills) noexcept;
+
 } // namespace heapmark::capture

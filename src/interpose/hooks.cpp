@@ -2,7 +2,7 @@
 // Births, deaths and resizes as the overridden functions see them.
 #include "interpose/hooks.hpp"
 
-#include "base/bits.hpp"
+#include "capture/stack_cache.hpp"
 #include "interpose/underlying.hpp"
 #include "platform/modules.hpp"
 #include "platform/options.hpp"
@@ -35,15 +35,30 @@ bool is_own_frame([[maybe_unused]] std::span<const std::uint64_t> frames) noexce
 #endif
 }
 
-[[gnu::cold, gnu::noinline]] std::uint32_t intern_slowly(record::SiteCache::Slot* slot, std::uint64_t hash,
-                                                         const record::SiteKey& key,
-                                                         std::span<const std::uint64_t> frames) noexcept
+/// The site of a hash, where the thread has met it before; no_site otherwise.
+inline std::uint32_t find_site(const record::SiteCache& cache, std::uint64_t hash) noexcept
 {
+    const record::SiteCache::Slot seen = cache.slot[hash % record::SiteCache::slots];
+    return seen.hash == slot_key(hash, seen.site) ? seen.site : record::no_site;
+}
+
+/// The site where the general walk is needed, or the site is not in the thread's cache.
+[[gnu::cold, gnu::noinline]] std::uint32_t site_slowly(platform::ThreadState& thread, const void* frame,
+                                                       const record::SiteKey& key) noexcept
+{
+    std::uint64_t buffer[capture::max_depth_frames];
+    const auto depth = static_cast<unsigned>(platform::options().depth);
+    const std::span<const std::uint64_t> frames(
+        buffer, capture::capture_stack(capture::caller_of(frame), thread.stack, thread.rule_cache, buffer, depth));
+    const std::uint64_t hash = record::site_hash(key, frames);
+    if (record::SiteCache* cache = thread.site_cache) {
+        if (const std::uint32_t site = find_site(*cache, hash); site != record::no_site) return site;
+    }
     const std::uint32_t site = is_own_frame(frames) ? record::internal_site : record::intern_site(hash, key, frames);
     if (site == record::no_site)
         record::count_unstacked();
-    else if (slot != nullptr)
-        *slot = {slot_key(hash, site), site};
+    else if (record::SiteCache* cache = thread.site_cache)
+        cache->slot[hash % record::SiteCache::slots] = {slot_key(hash, site), site};
     return site;
 }
 
@@ -51,20 +66,16 @@ bool is_own_frame([[maybe_unused]] std::span<const std::uint64_t> frames) noexce
 [[gnu::always_inline]] inline std::uint32_t site_of(platform::ThreadState& thread, const void* frame,
                                                     const record::SiteKey& key) noexcept
 {
-    std::uint64_t buffer[capture::max_depth_frames];
+    if (thread.stack_cache == nullptr) [[unlikely]]
+        return site_slowly(thread, frame, key);
+    std::uint64_t frames_hash = 0;
     const auto depth = static_cast<unsigned>(platform::options().depth);
-    const std::span frames(
-        buffer, capture::capture_stack(capture::caller_of(frame), thread.stack, thread.rule_cache, buffer, depth));
-    const std::uint64_t hash = record::site_hash(key, frames);
-
-    record::SiteCache* cache = thread.site_cache;
-    record::SiteCache::Slot* slot = cache == nullptr ? nullptr : &cache->slot[hash % record::SiteCache::slots];
-    if (slot != nullptr) [[likely]] {
-        const record::SiteCache::Slot seen = *slot;
-        if (seen.hash == slot_key(hash, seen.site) && seen.site != record::no_site) [[likely]]
-            return seen.site;
-    }
-    return intern_slowly(slot, hash, key, frames);
+    const capture::Caller caller = capture::caller_of(frame);
+    if (capture::refresh(*thread.stack_cache, *thread.rule_cache, caller, thread.stack, depth, frames_hash) == 0)
+        [[unlikely]]
+        return site_slowly(thread, frame, key);
+    const std::uint32_t site = find_site(*thread.site_cache, record::site_hash(key, frames_hash));
+    return site != record::no_site ? site : site_slowly(thread, frame, key);
 }
 
 [[gnu::cold, gnu::noinline]] void fault(platform::ThreadState& thread, record::FaultDetail detail,

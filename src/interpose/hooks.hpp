@@ -3,11 +3,11 @@
 #pragma once
 
 #include "capture/capture.hpp"
-#include <heapmark/fwd.hpp>
 #include "interpose/underlying.hpp"
 #include "record/depot.hpp"
 #include "record/faults.hpp"
 #include "record/recorder.hpp"
+#include <heapmark/fwd.hpp>
 
 namespace heapmark::interpose {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Threads: the state each gets when first seen, who started whom, and giving the caches back when one ends.
+#include "capture/stack_cache.hpp"
 #include "interpose/anchors.hpp"
 #include "interpose/hooks.hpp"
 #include "interpose/underlying.hpp"
 
-#include "base/bits.hpp"
 #include "platform/options.hpp"
 #include "platform/pages.hpp"
 #include "platform/process_end.hpp"
@@ -28,22 +28,25 @@ namespace {
 
 enum Phase : std::uint8_t { unseen, starting, in_use, ending };
 
-std::size_t caches_bytes() noexcept
-{
-    return base::round_up(capture::rule_cache_bytes, 64) + sizeof(record::SiteCache);
-}
+/// Everything that a thread remembers to be quick. Valid when zero.
+struct Caches {
+    capture::StackCache stacks;
+    record::SiteCache sites;
+    capture::RuleCache rules;
+};
 
 constinit std::atomic<int> end_key{-1}; ///< of pthread_key_create
 
 void release_caches(platform::ThreadState& thread) noexcept
 {
-    void* caches = thread.rule_cache;
+    capture::StackCache* caches = thread.stack_cache; // the first of them
     // A signal handler may allocate here: first nothing may point to the pages.
+    thread.stack_cache = nullptr;
     thread.rule_cache = nullptr;
     thread.site_cache = nullptr;
     thread.phase = ending;
     __asm__ volatile("" : : : "memory");
-    if (caches != nullptr) platform::unmap_pages(caches, caches_bytes());
+    if (caches != nullptr) platform::unmap_pages(caches, sizeof(Caches));
 }
 
 /// Runs in each round of thread-specific destructors. Other destructors may still allocate, so it puts itself back
@@ -106,10 +109,10 @@ void attach_thread(platform::ThreadState& thread, std::uint32_t parent) noexcept
     platform::watch_process_end();
     thread.thread = record::add_thread(parent, record::clock.generation());
     thread.stack = platform::stack_of_this_thread();
-    if (void* caches = platform::map_pages(caches_bytes())) {
-        thread.site_cache = reinterpret_cast<record::SiteCache*>(static_cast<char*>(caches) +
-                                                                 base::round_up(capture::rule_cache_bytes, 64));
-        thread.rule_cache = static_cast<capture::RuleCache*>(caches);
+    if (auto* caches = static_cast<Caches*>(platform::map_pages(sizeof(Caches)))) {
+        thread.stack_cache = &caches->stacks;
+        thread.site_cache = &caches->sites;
+        thread.rule_cache = &caches->rules;
     }
     watch_thread_end();
     thread.phase = in_use;

@@ -7,6 +7,7 @@
 
 namespace heapmark::capture {
 struct RuleCache;
+struct StackCache;
 }
 namespace heapmark::record {
 struct Context;
@@ -31,6 +32,7 @@ struct ThreadState {
     std::uint32_t ignore_depth;
     StackBounds stack;
     capture::RuleCache* rule_cache; ///< nullptr: none yet, or the thread is ending
+    capture::StackCache* stack_cache;
     record::SiteCache* site_cache;
     std::uint8_t phase; ///< 0 unseen, 1 being set up, 2 in use, 3 ending (caches given back)
 };

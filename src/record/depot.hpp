@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/bits.hpp"
+#include "base/frames_hash.hpp"
 #include <heapmark/fwd.hpp>
 
 #include <atomic>
@@ -36,19 +37,16 @@ struct Site {
     }
 };
 
-/// Hash of the frames and key together.
+/// Hash of the key and the frames, given the base::FramesHash of these.
+inline std::uint64_t site_hash(const SiteKey& key, std::uint64_t frames_hash) noexcept
+{
+    const std::uint64_t word =
+        std::uint64_t{key.tag} << 16 | std::uint64_t{static_cast<std::uint8_t>(key.api)} << 8 | key.alignment_log2;
+    return base::mix64(frames_hash ^ (word + 1) * 0x9e37'79b9'7f4a'7c15U);
+}
 inline std::uint64_t site_hash(const SiteKey& key, std::span<const std::uint64_t> frames) noexcept
 {
-    std::uint64_t hash =
-        (std::uint64_t{key.tag} << 16 | std::uint64_t{static_cast<std::uint8_t>(key.api)} << 8 | key.alignment_log2) +
-        0x9e37'79b9'7f4a'7c15U;
-    // Multilinear (Lemire, Kaser: Strongly universal string hashing is fast, 2014): no product waits for another.
-    std::uint64_t factor = 0x9fb2'1c65'1e98'df25U;
-    for (const std::uint64_t frame : frames) {
-        hash += frame * factor;
-        factor += 0x3c6e'f372'fe94'f82aU; // even: the factors stay odd
-    }
-    return base::mix64(hash);
+    return site_hash(key, base::FramesHash::of(frames));
 }
 
 /// Id of the site, made if need be; no_site when table space ran out. `hash` is site_hash of the same.

@@ -2,8 +2,8 @@
 // Wrong releases: counted without end, the first of them kept with their stacks. Lock-free; async-signal-safe.
 #pragma once
 
-#include <heapmark/fwd.hpp>
 #include "record/entry.hpp"
+#include <heapmark/fwd.hpp>
 
 #include <atomic>
 
