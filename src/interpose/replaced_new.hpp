@@ -25,6 +25,17 @@ enum class BaseForm : std::uint8_t {
     delete_array_aligned,
 };
 
+/// What the standard says of nothrow forms: the ordinary form, with its exception turned into nullptr.
+template <class Allocate>
+void* or_null(Allocate allocate) noexcept
+{
+    try {
+        return allocate();
+    } catch (...) {
+        return nullptr;
+    }
+}
+
 } // namespace heapmark::interpose
 
 #ifdef HEAPMARK_PRELOAD
@@ -34,7 +45,11 @@ namespace heapmark::interpose {
 /// Whether another module's definition is found before ours.
 bool replaced(BaseForm form) noexcept;
 
-/// The definition of the mangled name after ours; ends the process when there is none.
+/// The definition of the mangled name after ours, or nullptr. A program that carries the C++ library inside has only
+/// the forms that it uses itself, and none of them comes after ours.
+void* operator_below(const char* mangled) noexcept;
+
+/// The same; ends the process when there is none.
 void* next_operator(const char* mangled) noexcept;
 
 template <class Function>
@@ -45,9 +60,9 @@ Function* next_definition(const char* mangled) noexcept
 
 } // namespace heapmark::interpose
 
-/// A derived form, where its base is replaced.
+/// A derived form, where its base is replaced. `expression` calls the base, which is the program's.
 #define HEAPMARK_DERIVED(mangled, function_type, arguments, expression)                                                \
-    next_definition<function_type>(mangled) arguments
+    (operator_below(mangled) != nullptr ? next_definition<function_type>(mangled) arguments : (expression))
 /// An allocation that failed.
 #define HEAPMARK_FAILED(mangled, function_type, arguments, expression) next_definition<function_type>(mangled) arguments
 
@@ -110,17 +125,6 @@ void* retry_with_handlers(Allocate allocate)
         if (void* block = allocate()) return block;
     }
     return nullptr;
-}
-
-/// What the standard says of nothrow forms: the ordinary form, with its exception turned into nullptr.
-template <class Allocate>
-void* or_null(Allocate allocate) noexcept
-{
-    try {
-        return allocate();
-    } catch (...) {
-        return nullptr;
-    }
 }
 
 [[noreturn, gnu::cold]] inline void throw_bad_alloc() { throw std::bad_alloc(); }

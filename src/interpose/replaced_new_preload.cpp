@@ -38,10 +38,15 @@ bool replaced(BaseForm form) noexcept
     return answer == Answer::replaced;
 }
 
-void* next_operator(const char* mangled) noexcept
+void* operator_below(const char* mangled) noexcept
 {
     const link_map* where = nullptr;
-    void* address = platform::next_function(mangled, where);
+    return platform::next_function(mangled, where);
+}
+
+void* next_operator(const char* mangled) noexcept
+{
+    void* address = operator_below(mangled);
     if (address == nullptr) {
         platform::Line line;
         platform::die(line << "no definition of " << mangled << " below heapmark's own, which is out of memory");
