@@ -11,11 +11,15 @@
 namespace heapmark {
 namespace {
 
-/// Whether the map has this block's birth; `stacked` becomes whether it has a stack as well.
+/// Whether the map has the birth of the block at, or around, this address; `stacked` becomes whether it has a stack.
 bool is_recorded(void* block, bool& stacked) noexcept
 {
     record::Sizes sizes;
-    const record::Entry entry = record::find_block(block, sizes);
+    record::Entry entry = record::find_block(block, sizes);
+    // A program's own operator new may keep something of its own in front of what it returns.
+    if (!is_live(entry.kind()))
+        if (const std::uintptr_t around = record::block_around(reinterpret_cast<std::uintptr_t>(block)))
+            entry = record::find_block(reinterpret_cast<void*>(around), sizes); // NOLINT(performance-no-int-to-ptr)
     const record::Site* site = record::site(entry.site());
     stacked = site != nullptr && site->depth_frames > 0;
     return is_live(entry.kind());

@@ -143,7 +143,7 @@ void record_birth(void* block, std::size_t requested_bytes, Door door, const voi
     platform::ThreadState& thread = platform::thread_state;
     if (thread.phase == 0) [[unlikely]]
         attach_thread(thread, 0);
-    const record::Sizes sizes{requested_bytes, usable_bytes(block)};
+    const record::Sizes sizes{requested_bytes, usable_bytes(block, requested_bytes)};
     if (thread.guard_depth != 0) [[unlikely]] {
         record::birth(thread, block, sizes, record::Kind::internal, record::internal_site);
         return;

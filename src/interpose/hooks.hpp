@@ -48,6 +48,8 @@ void release_slowly(void* block, const Release& how, const void* frame) noexcept
 void* resize(void* block, std::size_t requested_bytes, Api api, const void* frame) noexcept;
 
 /// Sets up the calling thread's state, once; `parent` is the ThreadId of the thread that started it, or 0.
-void attach_thread(platform::ThreadState& thread, std::uint32_t parent) noexcept;
+/// `generation` is the one it was started in, not that in which it first runs.
+void attach_thread(platform::ThreadState& thread, std::uint32_t parent,
+                   std::uint32_t generation = record::clock.generation()) noexcept;
 
 } // namespace heapmark::interpose

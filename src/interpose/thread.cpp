@@ -80,6 +80,7 @@ struct Start {
     void* (*function)(void*);
     void* argument;
     std::uint32_t parent;
+    std::uint32_t generation;
     bool ignored;
 };
 
@@ -90,7 +91,7 @@ void* run_thread(void* start_address)
     platform::ThreadState& thread = platform::thread_state;
     {
         const platform::Guard guard;
-        attach_thread(thread, start.parent);
+        attach_thread(thread, start.parent, start.generation);
         if (start.ignored) ++thread.ignore_depth;
         underlying.free(handed_over);
     }
@@ -99,7 +100,7 @@ void* run_thread(void* start_address)
 
 } // namespace
 
-void attach_thread(platform::ThreadState& thread, std::uint32_t parent) noexcept
+void attach_thread(platform::ThreadState& thread, std::uint32_t parent, std::uint32_t generation) noexcept
 {
     if (thread.phase != unseen) return;
     const int saved_errno = errno;
@@ -107,7 +108,7 @@ void attach_thread(platform::ThreadState& thread, std::uint32_t parent) noexcept
     const platform::Guard guard;
     if (environ != nullptr) platform::load_options();
     platform::watch_process_end();
-    thread.thread = record::add_thread(parent, record::clock.generation());
+    thread.thread = record::add_thread(parent, generation);
     thread.stack = platform::stack_of_this_thread();
     if (auto* caches = static_cast<Caches*>(platform::map_pages(sizeof(Caches)))) {
         thread.stack_cache = &caches->stacks;
@@ -142,7 +143,8 @@ extern "C" HEAPMARK_EXPORT int pthread_create(pthread_t* thread, const pthread_a
     }
     void* memory = underlying.malloc(sizeof(Start));
     if (memory == nullptr) return EAGAIN;
-    auto* start = new (memory) Start{function, argument, self.thread, self.ignore_depth != 0};
+    auto* start =
+        new (memory) Start{function, argument, self.thread, record::clock.generation(), self.ignore_depth != 0};
     const int error = create(thread, attributes, run_thread, start);
     if (error != 0) underlying.free(start);
     return error;

@@ -39,7 +39,8 @@ void find_underlying() noexcept
     set(found.memalign, *where, "memalign");
     set(found.aligned_alloc, *where, "aligned_alloc");
     set(found.usable_size, *where, "malloc_usable_size");
-    found.glibc = platform::function_in(*where, "__libc_malloc") != nullptr;
+    // Not by its allocator's names: tcmalloc and mimalloc define __libc_malloc as well.
+    found.glibc = platform::function_in(*where, "gnu_get_libc_version") != nullptr;
     underlying = found;
 }
 
@@ -103,6 +104,17 @@ bool looks_like_glibc_chunk(std::uintptr_t block) noexcept
 
 constinit Underlying underlying = {first_malloc,   first_free,          first_calloc,      first_realloc,
                                    first_memalign, first_aligned_alloc, first_usable_size, false};
+
+std::size_t asked_usable_bytes(void* block, std::size_t requested_bytes) noexcept
+{
+    // tcmalloc's malloc_usable_size makes an object with operator new at its first call, and so comes back here.
+    static constinit thread_local bool asking __attribute__((tls_model("initial-exec"))) = false;
+    if (asking) return requested_bytes;
+    asking = true;
+    const std::size_t usable = underlying.usable_size(block);
+    asking = false;
+    return usable;
+}
 
 bool may_own(const void* block) noexcept
 {

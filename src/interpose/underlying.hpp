@@ -27,7 +27,10 @@ inline std::size_t padded(std::size_t requested_bytes) noexcept
     return underlying.glibc || requested_bytes >= 32 ? requested_bytes : 32;
 }
 
-inline std::size_t usable_bytes(void* block) noexcept
+/// Asks an allocator that is not glibc; `requested_bytes` when it is just being asked by this thread.
+std::size_t asked_usable_bytes(void* block, std::size_t requested_bytes) noexcept;
+
+inline std::size_t usable_bytes(void* block, [[maybe_unused]] std::size_t requested_bytes) noexcept
 {
 #if defined(__x86_64__)
     if (underlying.glibc) {
@@ -37,7 +40,7 @@ inline std::size_t usable_bytes(void* block) noexcept
         return (header & ~std::size_t{7}) - ((header & 2) != 0 ? 16 : 8);
     }
 #endif
-    return underlying.usable_size(block);
+    return asked_usable_bytes(block, requested_bytes);
 }
 
 /// Whether the allocator underneath may have handed out `block` unseen, so that giving it back is no wild guess.

@@ -26,7 +26,6 @@ struct ThreadState {
     std::uint32_t guard_depth;       ///< > 0 while heapmark itself allocates: those blocks are never survivors
     std::uint32_t generation;        ///< of the context
     record::Context* context_record; ///< that births are booked on; nullptr before the first one
-    std::uint32_t context;           ///< its id
     std::uint32_t thread;            ///< ThreadId, 0 before the first allocation
     std::uint32_t tag;               ///< innermost tag_scope
     std::uint32_t ignore_depth;

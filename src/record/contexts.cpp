@@ -27,6 +27,7 @@ Context* Clock::take_context(std::uint32_t thread, std::uint32_t& id) noexcept
     Context* taken = contexts_.slot(id);
     if (taken == nullptr) return nullptr;
     taken->thread = thread;
+    taken->id = id;
     taken->generation_plus_one.store(static_cast<std::uint32_t>(state >> 32) + 1, std::memory_order_release);
     return taken;
 }

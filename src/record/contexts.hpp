@@ -40,6 +40,7 @@ struct AtomicTotals {
 struct alignas(128) Context {
     std::atomic<std::uint32_t> generation_plus_one; ///< 0 until the context is ready
     std::uint32_t thread;
+    std::uint32_t id;
     AtomicTotals own[2];
     alignas(64) AtomicTotals others[2];
 };

@@ -64,6 +64,18 @@ bool Map::store(Leaf& own, std::uintptr_t address, Entry entry, Sizes sizes) noe
     return true;
 }
 
+bool Map::has_sizes(std::uintptr_t address, Entry entry) const noexcept
+{
+    if (!entry.has_extension()) return true;
+    for (const unsigned granules : {1U, 2U}) {
+        const std::atomic<std::uint64_t>* word = find(address + granules * granule_bytes);
+        const std::uint64_t extension = word == nullptr ? 0 : word->load(std::memory_order_acquire);
+        if (Entry(extension).kind() != Kind::extension) return false;
+        if (Extension::slack(extension) != Extension::slack_in_next) break;
+    }
+    return true;
+}
+
 std::size_t Map::far_usable(std::uintptr_t address) const noexcept
 {
     return Extension::size(find(address + 2 * granule_bytes)->load(std::memory_order_relaxed));

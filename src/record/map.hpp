@@ -109,6 +109,10 @@ public:
         return {requested, requested + Extension::slack(extension)};
     }
 
+    /// Whether the words that sizes() reads are still the block's. They are while it lives; once it is released, or inside
+    /// a realloc, other blocks may have taken its place.
+    [[nodiscard]] bool has_sizes(std::uintptr_t address, Entry entry) const noexcept;
+
     /// The requested bytes alone.
     [[nodiscard]] std::size_t requested_bytes(std::uintptr_t address, const std::atomic<std::uint64_t>* word,
                                               Entry entry) const noexcept

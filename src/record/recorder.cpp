@@ -21,18 +21,22 @@ void count_unstacked() noexcept { unstacked.fetch_add(1, std::memory_order_relax
 
 void renew_context(platform::ThreadState& thread) noexcept
 {
-    // The generation is read first: the context taken after it is at least as new, so no block is booked too early.
-    const std::uint32_t generation = clock.generation();
-    std::uint32_t id = 0;
-    Context* taken = clock.take_context(thread.thread, id);
-    if (taken == nullptr) return;
-    // A signal handler may allocate between these: without a record it takes the slow path, which sets all three.
-    thread.context_record = nullptr;
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    thread.context = id;
-    thread.generation = generation;
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    thread.context_record = taken;
+    for (;;) {
+        // The generation is read first: the context taken after it is at least as new, so no block is booked too early.
+        const std::uint32_t generation = clock.generation();
+        std::uint32_t id = 0;
+        Context* taken = clock.take_context(thread.thread, id);
+        if (taken == nullptr) return;
+        // A signal handler may allocate between these: without a record it takes the slow path, which sets both.
+        thread.context_record = nullptr;
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        thread.generation = generation;
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        thread.context_record = taken;
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        // And it may have been in a newer generation, whose record was then replaced by ours.
+        if (thread.generation == generation) return;
+    }
 }
 
 void bury_unseen(Entry entry, Sizes sizes) noexcept
@@ -49,20 +53,25 @@ void birth_slowly(platform::ThreadState& thread, const void* block, Sizes sizes,
         count_unrecorded();
         return;
     }
-    const std::atomic<std::uint64_t>* word = &leaf->words[Map::granule_in_leaf(address)];
+    std::atomic<std::uint64_t>* word = &leaf->words[Map::granule_in_leaf(address)];
     const Entry old(word->load(std::memory_order_relaxed));
     if (old.kind() > Kind::internal) bury_unseen(old, map.sizes(address, word, old));
 
-    if (thread.generation != clock.generation() || thread.context_record == nullptr) renew_context(thread);
-    const std::uint32_t id = thread.context;
-    Context* context = kind == Kind::internal ? nullptr : clock.context(id);
+    const std::uint32_t generation = clock.generation();
+    if (thread.generation != generation || thread.context_record == nullptr) renew_context(thread);
+    Context* context = kind == Kind::internal ? nullptr : thread.context_record;
     const bool ignored = thread.ignore_depth != 0;
-    const Entry entry(kind, (address & 16) != 0, context == nullptr ? 0 : id, ignored, site);
+    const Entry entry(kind, (address & 16) != 0, context == nullptr ? 0 : context->id, ignored, site);
     Map::raise_newest(*leaf, address, entry.context());
-    if (!map.store(*leaf, address, entry, sizes))
+    if (!map.store(*leaf, address, entry, sizes)) {
+        word->store(0, std::memory_order_relaxed); // or the tombstone of the last block here would stand for this one
         count_unrecorded();
-    else if (context != nullptr)
+        return;
+    }
+    if (context != nullptr)
         context->own[ignored ? 1 : 0].add_by_owner({1, static_cast<std::int64_t>(sizes.requested_bytes)});
+    // Without a context of its own generation a block is known, for its release, but missed among the survivors.
+    if (kind != Kind::internal && (context == nullptr || thread.generation < generation)) count_unrecorded();
 }
 
 Resize::Resize(platform::ThreadState& thread, const void* block) noexcept : thread_(thread)
@@ -80,7 +89,8 @@ Resize::Resize(platform::ThreadState& thread, const void* block) noexcept : thre
     case Kind::internal: before_.outcome = Death::Outcome::internal; break;
     default: before_.outcome = Death::Outcome::died; break;
     }
-    before_.sizes = map.sizes(address, word_, before_.entry);
+    if (is_live(before_.entry.kind()) || map.has_sizes(address, before_.entry))
+        before_.sizes = map.sizes(address, word_, before_.entry);
     if (is_live(before_.entry.kind()))
         word_->store(before_.entry.with_kind(Kind::resizing).word(), std::memory_order_relaxed);
 }

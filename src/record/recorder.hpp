@@ -29,16 +29,18 @@ void birth_slowly(platform::ThreadState& thread, const void* block, Sizes sizes,
 {
     const auto address = reinterpret_cast<std::uintptr_t>(block);
     Leaf* leaf = map.find_leaf(address);
-    if (leaf == nullptr || kind == Kind::internal || thread.ignore_depth != 0 || thread.context_record == nullptr ||
+    // Read once: a signal handler that allocates, in a newer generation, may replace it at any moment.
+    Context* context = const_cast<Context* volatile&>(thread.context_record);
+    if (leaf == nullptr || kind == Kind::internal || thread.ignore_depth != 0 || context == nullptr ||
         thread.generation != clock.generation() || (address & 15) != 0 || !Map::is_plain(address, sizes)) [[unlikely]]
         return birth_slowly(thread, block, sizes, kind, site);
 
     std::atomic<std::uint64_t>* word = &leaf->words[Map::granule_in_leaf(address)];
     if (Entry(word->load(std::memory_order_relaxed)).kind() > Kind::internal) [[unlikely]]
         return birth_slowly(thread, block, sizes, kind, site);
-    Map::raise_newest(*leaf, address, thread.context);
-    Map::store_plain(word, Entry(kind, (address & 16) != 0, thread.context, false, site), sizes);
-    thread.context_record->own[0].add_by_owner({1, static_cast<std::int64_t>(sizes.requested_bytes)});
+    Map::raise_newest(*leaf, address, context->id);
+    Map::store_plain(word, Entry(kind, (address & 16) != 0, context->id, false, site), sizes);
+    context->own[0].add_by_owner({1, static_cast<std::int64_t>(sizes.requested_bytes)});
 }
 
 /// What the map knew of an address that is released.
@@ -53,7 +55,8 @@ struct Death {
 [[gnu::always_inline]] inline void book_death(const platform::ThreadState& thread, Entry entry,
                                               std::size_t requested_bytes) noexcept
 {
-    Context* context = entry.context() == thread.context ? thread.context_record : clock.context(entry.context());
+    Context* context = const_cast<Context* const volatile&>(thread.context_record); // once, as in birth()
+    if (context == nullptr || context->id != entry.context()) context = clock.context(entry.context());
     if (context == nullptr) [[unlikely]]
         return;
     const Totals loss{-1, -static_cast<std::int64_t>(requested_bytes)};
@@ -100,7 +103,9 @@ inline Death death(platform::ThreadState& thread, const void* block) noexcept
         switch (entry.kind()) {
         case Kind::internal: word->store(0, std::memory_order_relaxed); return {Death::Outcome::internal, entry, {}};
         case Kind::released:
-        case Kind::resizing: return {Death::Outcome::released_before, entry, map.sizes(address, word, entry)};
+        case Kind::resizing:
+            return {Death::Outcome::released_before, entry,
+                    map.has_sizes(address, entry) ? map.sizes(address, word, entry) : Sizes{}};
         default: return {};
         }
     }

@@ -49,6 +49,8 @@ void collect_page(const record::Leaf& leaf, std::size_t page, const Range& range
             const record::Sizes sizes = record::map.sizes(address, &word, entry);
             // The sizes belong to this birth only if the entry is still the same.
             if (record::Entry(word.load(std::memory_order_acquire)) != entry) continue;
+            // While realloc shrinks a block, others may already use its tail: it is about to die, and is left out.
+            if (!record::map.has_sizes(address, entry)) break;
             blocks.push_back(block_at(address, entry, sizes));
             break;
         }

@@ -18,7 +18,10 @@ void operator delete[](void*, std::size_t, std::align_val_t) noexcept;
 
 #ifdef HEAPMARK_TEST_PRELOADED
 // C23; the C library may not have them yet.
-inline void free_sized_now(void* block, std::size_t size) { c_api<void(void*, std::size_t)>("free_sized")(block, size); }
+inline void free_sized_now(void* block, std::size_t size)
+{
+    c_api<void(void*, std::size_t)>("free_sized")(block, size);
+}
 inline void free_aligned_sized_now(void* block, std::size_t alignment, std::size_t size)
 {
     c_api<void(void*, std::size_t, std::size_t)>("free_aligned_sized")(block, alignment, size);
@@ -54,7 +57,6 @@ inline constexpr auto std_alignment = std::align_val_t{alignment};
         statement;                                                                                                     \
         __asm__ volatile("" : : : "memory");                                                                           \
     }
-
 
 OBTAIN(obtain_malloc, malloc(size))
 OBTAIN(obtain_calloc, calloc(1, size))
@@ -128,7 +130,8 @@ struct Release {
     bool states_alignment;
 };
 
-#define HERE(name) #name, name, {__start_##name, __stop_##name}
+#define HERE(name)                                                                                                     \
+#name, name, { __start_##name, __stop_##name }
 
 inline constexpr std::size_t least_alignment = 16;
 inline constexpr std::size_t page = 4096;

@@ -77,8 +77,8 @@ int main()
 {
     EXPECT(is_active());
     // Sizes at the edges of what a map word holds inline, of granules, of pages and of mapped blocks.
-    constexpr std::size_t sizes[] = {0,  1,  8,  15, 16,  17,   23,   24,   25,    31,     32,     33,
-                                     40, 41, 55, 56, 57, 63,  64,   72,   1000, 4096,  5000, 135'000, 300'000};
+    constexpr std::size_t sizes[] = {0,  1,  8,  15, 16, 17, 23, 24,   25,   31,   32,      33,     40,
+                                     41, 55, 56, 57, 63, 64, 72, 1000, 4096, 5000, 135'000, 300'000};
     for (const Obtain& obtain : obtains) {
         for (const Release& release : releases) {
             if (judge(obtain, release) != Pair::right) continue;

@@ -42,13 +42,12 @@ std::uint64_t as_number(T value) noexcept
         return static_cast<std::uint64_t>(value);
 }
 
-#define EXPECT(condition)                                                                                              \
-    (made_checks.fetch_add(1), (condition) ? true : check_failed(#condition, __FILE__, __LINE__))
+#define EXPECT(condition) (made_checks.fetch_add(1), (condition) ? true : check_failed(#condition, __FILE__, __LINE__))
 #define EXPECT_EQ(left, right)                                                                                         \
-    (made_checks.fetch_add(1), as_number(left) == as_number(right)                                                     \
-                                   ? true                                                                              \
-                                   : check_equal_failed(#left " == " #right, as_number(left), as_number(right),       \
-                                                        __FILE__, __LINE__))
+    (made_checks.fetch_add(1),                                                                                         \
+     as_number(left) == as_number(right)                                                                               \
+         ? true                                                                                                        \
+         : check_equal_failed(#left " == " #right, as_number(left), as_number(right), __FILE__, __LINE__))
 
 /// Exit status of the program: 0 when at least one check was made and all held.
 inline int verdict() noexcept { return made_checks.load() > 0 && failed_checks.load() == 0 ? 0 : 1; }
