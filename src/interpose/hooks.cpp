@@ -10,6 +10,13 @@
 #include <bit>
 #include <cerrno>
 
+#ifdef HEAPMARK_PRELOAD
+extern "C" { // bounds of the section of new.cpp, which the linker defines
+extern const char __start_heapmark_operators[] __attribute__((visibility("hidden"))); // NOLINT
+extern const char __stop_heapmark_operators[] __attribute__((visibility("hidden")));  // NOLINT
+}
+#endif
+
 namespace heapmark::interpose {
 namespace {
 
@@ -29,7 +36,12 @@ bool is_own_frame([[maybe_unused]] std::span<const std::uint64_t> frames) noexce
     if (own_module.load(std::memory_order_relaxed) == 0)
         if (const platform::Module* own = platform::module_at(reinterpret_cast<std::uintptr_t>(&is_own_frame)))
             own_module.store(own->id, std::memory_order_relaxed);
-    return !frames.empty() && frames[0] >> 48 != 0 && frames[0] >> 48 == own_module.load(std::memory_order_relaxed);
+    if (frames.empty() || frames[0] >> 48 == 0 || frames[0] >> 48 != own_module.load(std::memory_order_relaxed))
+        return false;
+    // An operator that passes its request on to the program's, which may leave by a jump to malloc, is the program's.
+    const std::uint64_t address = frames[0] & 0xffff'ffff'ffffU;
+    return address <= reinterpret_cast<std::uintptr_t>(__start_heapmark_operators) ||
+           address > reinterpret_cast<std::uintptr_t>(__stop_heapmark_operators);
 #else
     return false;
 #endif

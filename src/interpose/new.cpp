@@ -60,8 +60,9 @@ inline size_t number(align_val_t alignment) noexcept { return static_cast<size_t
 
 // A base form is a definition under a name of its own, of which the operator is a weak alias: comparing the two tells
 // whether the program replaced the operator. In what follows, `block` is null only where memory ran out.
-#define HEAPMARK_HIDDEN extern "C" __attribute__((visibility("hidden")))
-#define HEAPMARK_REPLACEABLE HEAPMARK_EXPORT __attribute__((weak))
+// All are in a section of their own: hooks.cpp has to know them where they pass a request on.
+#define HEAPMARK_HIDDEN extern "C" __attribute__((visibility("hidden"), section("heapmark_operators")))
+#define HEAPMARK_REPLACEABLE HEAPMARK_EXPORT __attribute__((weak, section("heapmark_operators")))
 #define HEAPMARK_ALIAS(name) HEAPMARK_EXPORT __attribute__((weak, alias(name)))
 
 // ---------------------------------------------------------------- new

@@ -44,7 +44,8 @@ void obtain_and_release(const Obtain& obtain, const Release& release, std::size_
     expect_birth(since, obtain, block, size);
     if (obtain.api == heapmark::Api::calloc)
         for (std::size_t i = 0; i < size; ++i)
-            if (static_cast<unsigned char*>(block)[i] != 0) EXPECT(!"calloc gives zeroed memory");
+            if (static_cast<unsigned char*>(block)[i] != 0)
+                check_failed("calloc gives zeroed memory", __FILE__, __LINE__);
     std::memset(block, 0xA5, malloc_usable_size(block));
     release.call(block, size);
     if (!EXPECT(since.holds(0, 0)) || !held)

@@ -74,7 +74,7 @@ void alignments_that_are_none()
     errno = 0;
     expect_refused(memalign(opaque(most), 10), EINVAL); // glibc: no power of two is as large
     // glibc rounds other numbers up to a power of two.
-    for (const std::size_t alignment : {0, 1, 3, 24, 100}) {
+    for (const std::size_t alignment : std::initializer_list<std::size_t>{0, 1, 3, 24, 100}) {
         void* block = memalign(opaque(alignment), 10);
         EXPECT(block != nullptr);
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % (alignment == 100 ? 128 : alignment == 24 ? 32 : 16), 0U);

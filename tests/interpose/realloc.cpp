@@ -83,7 +83,7 @@ void in_place_and_moved()
     void* shrunk = realloc(opaque(grown), 30);
     EXPECT_EQ(shrunk, grown);
     EXPECT(since.holds(1, 30));
-    void* wall = malloc(24);
+    void* wall = opaque(malloc(24));
     void* moved = realloc(opaque(shrunk), 9000);
     EXPECT(moved != shrunk);
     EXPECT(since.holds(2, 9024));

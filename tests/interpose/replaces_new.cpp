@@ -85,7 +85,8 @@ void every_pair()
             const bool theirs = obtain.family == Family::single || obtain.family == Family::array;
             const Since since;
             void* block = obtain.call(128);
-            EXPECT(since.holds(1, 128 + (theirs ? header : 0)));
+            if (!EXPECT(since.holds(1, 128 + (theirs ? header : 0))))
+                dprintf(STDERR_FILENO, "  in %s, %s\n", obtain.name, release.name);
             release.call(block, 128);
             if (!EXPECT(since.holds(0, 0))) dprintf(STDERR_FILENO, "  in %s, %s\n", obtain.name, release.name);
         }

@@ -59,7 +59,8 @@ void expressions()
 {
     delete opaque(new T);
     delete opaque(new (std::nothrow) T);
-    for (const std::size_t count : {0, 1, 3, 100}) { // arrays of what has a destructor hold their count in front
+    for (const std::size_t count : std::initializer_list<std::size_t>{
+             0, 1, 3, 100}) { // arrays of what has a destructor hold their count in front
         delete[] opaque(new T[opaque(count)]);
         delete[] opaque(new (std::nothrow) T[opaque(count)]);
     }

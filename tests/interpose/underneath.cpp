@@ -44,7 +44,8 @@ void small_blocks_side_by_side()
     for (std::size_t size = 0; size <= 64; ++size)
         for (void* block : blocks[size]) {
             for (std::size_t i = 0; i < size; ++i)
-                if (static_cast<unsigned char*>(block)[i] != size) EXPECT(!"blocks do not overlap");
+                if (static_cast<unsigned char*>(block)[i] != size)
+                    check_failed("blocks do not overlap", __FILE__, __LINE__);
             std::free(block);
         }
     EXPECT(since.holds(0, 0));
@@ -55,7 +56,8 @@ void every_entry_point()
     for (const Obtain& obtain : obtains)
         for (const Release& release : releases) {
             if (judge(obtain, release) != Pair::right) continue;
-            for (const std::size_t size : {0, 1, 16, 31, 32, 33, 100, 5000, 300'000, 5'000'000}) {
+            for (const std::size_t size :
+                 std::initializer_list<std::size_t>{0, 1, 16, 31, 32, 33, 100, 5000, 300'000, 5'000'000}) {
                 const Since since;
                 void* block = obtain.call(size);
                 const std::size_t usable = malloc_usable_size(block);
@@ -69,7 +71,7 @@ void every_entry_point()
         }
     const Since since;
     void* block = opaque(malloc(10));
-    for (const std::size_t size : {20, 40, 4000, 2'000'000, 100, 33, 1}) {
+    for (const std::size_t size : std::initializer_list<std::size_t>{20, 40, 4000, 2'000'000, 100, 33, 1}) {
         block = opaque(realloc(block, size));
         EXPECT(since.holds(1, size));
     }

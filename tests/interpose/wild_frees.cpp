@@ -131,7 +131,7 @@ void never_blocks()
 
 void inside_blocks()
 {
-    for (const std::size_t size : {24, 40, 100, 5000, 300'000}) {
+    for (const std::size_t size : std::initializer_list<std::size_t>{24, 40, 100, 5000, 300'000}) {
         const Since since;
         auto* block = static_cast<char*>(first_birth(size));
         std::memset(block, 0x11, size);
