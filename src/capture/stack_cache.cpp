@@ -11,6 +11,7 @@ namespace heapmark::capture {
 namespace {
 
 using Level = StackCache::Level;
+using Check = StackCache::Check;
 
 /// How far a walk looks beyond what was asked for, so that the stack may shrink by so much before it has to look again.
 constexpr unsigned look_ahead_frames = 24;
@@ -21,9 +22,9 @@ struct Fresh {
     std::uint64_t frame;
     std::uintptr_t sp;
     std::uintptr_t fp;
-    std::uintptr_t fp_slot;
-    std::uintptr_t sp_slot;
-    bool uses_fp;
+    std::uintptr_t fp_slot; ///< 0: it leaves the frame register alone
+    std::uintptr_t sp_slot; ///< of a realigned frame, 0 otherwise
+    std::uintptr_t fp_mask; ///< all ones where its own rule uses the frame register
 };
 
 enum class End : std::uint8_t { joined, complete, deep_enough, unfit };
@@ -34,35 +35,34 @@ struct Walk {
     unsigned joined; ///< index of the level that the walk came to
 };
 
-/// Walks by rules until a level below `joinable` fits, the stack ends, or it is deep enough.
+/// Walks by rules until a level below `joinable` fits, the stack ends, or it is deep enough: `max_frames`, and then as
+/// far as it goes without trouble.
 inline End walk(const StackCache& stacks, RuleCache& rules, const Caller& caller, const platform::StackBounds& stack,
-                unsigned joinable, unsigned deep_enough, std::uint32_t& fills, Walk& result) noexcept
+                unsigned joinable, unsigned max_frames, std::uint32_t& fills, Walk& result) noexcept
 {
     std::uintptr_t pc = caller.pc;
     std::uintptr_t sp = caller.sp;
     std::uintptr_t fp = caller.fp;
     unsigned candidate = joinable; // one past the level that may fit
     for (unsigned n = 0;; ++n) {
+        result.fresh_count = n;
         while (candidate > 0 && stacks.levels[candidate - 1].sp < sp) --candidate;
         if (candidate > 0) {
             const Level& level = stacks.levels[candidate - 1];
-            if (level.sp == sp && (level.frame & frame_address_mask) == pc && (!level.needs_fp || level.fp == fp)) {
-                result.fresh_count = n;
+            if (level.sp == sp && (level.frame & frame_address_mask) == pc && ((level.fp ^ fp) & level.fp_mask) == 0) {
                 result.joined = candidate - 1;
                 return End::joined;
             }
         }
-        if (n == deep_enough) {
-            result.fresh_count = n;
-            return End::deep_enough;
-        }
+        if (n == max_frames + look_ahead_frames) return End::deep_enough;
+        const End otherwise = n < max_frames ? End::unfit : End::deep_enough;
 
         CachedRule found = rules.entry_for(pc);
         if ((found.frame & frame_address_mask) != pc) [[unlikely]]
             found = compile_frame(pc, &rules, fills);
         const Rule rule = found.rule;
         if (found.frame >> 48 == 0) [[unlikely]]
-            return End::unfit; // code of no module may change unnoticed
+            return otherwise; // code of no module may change unnoticed
         Fresh& here = result.fresh[n];
         here.frame = found.frame;
         here.sp = sp;
@@ -71,29 +71,28 @@ inline End walk(const StackCache& stacks, RuleCache& rules, const Caller& caller
         if (rule.is_ordinary()) [[likely]] {
             const bool from_fp = (rule.bits & Rule::frame_from_fp) != 0;
             frame = (from_fp ? fp : sp) + static_cast<std::uintptr_t>(rule.frame_offset());
-            here.uses_fp = from_fp;
+            here.fp_mask = from_fp ? ~std::uintptr_t{0} : 0;
             here.sp_slot = 0;
             here.fp_slot =
                 (rule.bits & Rule::fp_saved) != 0 ? frame + static_cast<std::uintptr_t>(rule.save_offset()) : 0;
         } else if (rule.kind() == Rule::end) {
             result.fresh_count = n + 1;
-            here.uses_fp = false;
-            here.fp_slot = here.sp_slot = 0;
+            here.fp_slot = here.sp_slot = here.fp_mask = 0;
             return End::complete;
         } else if (rule.kind() == Rule::realigned) {
-            here.uses_fp = true;
+            here.fp_mask = ~std::uintptr_t{0};
             here.sp_slot = fp + static_cast<std::uintptr_t>(rule.frame_offset());
             here.fp_slot = fp + static_cast<std::uintptr_t>(rule.save_offset());
-            if (here.sp_slot < sp || here.sp_slot > stack.high - sizeof(std::uintptr_t)) return End::unfit;
+            if (here.sp_slot < sp || here.sp_slot > stack.high - sizeof(std::uintptr_t)) return otherwise;
             frame = arch::load_word(here.sp_slot);
         } else
-            return End::unfit;
+            return otherwise;
 
         if (frame <= sp || frame > stack.high) [[unlikely]]
-            return End::unfit;
+            return otherwise;
         if (here.fp_slot != 0) {
             if (here.fp_slot < sp || here.fp_slot > stack.high - sizeof(std::uintptr_t)) [[unlikely]]
-                return End::unfit;
+                return otherwise;
             fp = arch::load_word(here.fp_slot);
         }
         pc = arch::load_word(frame + static_cast<std::uintptr_t>(std::intptr_t{arch::return_address_offset}));
@@ -101,30 +100,48 @@ inline End walk(const StackCache& stacks, RuleCache& rules, const Caller& caller
     }
 }
 
-/// Whether levels [first, last) still lead into each other. If not, `changed` is the innermost that does not fit.
+/// Whether levels [first, last] still lead into each other. If not, `changed` is the innermost that does not fit.
 inline bool unchanged(const StackCache& stacks, unsigned first, unsigned last, unsigned& changed) noexcept
 {
-    for (unsigned index = last; index-- > first;) {
-        const Level& level = stacks.levels[index];
-        const std::uintptr_t pc =
-            arch::load_word(level.sp + static_cast<std::uintptr_t>(std::intptr_t{arch::return_address_offset}));
-        bool same = pc == (level.frame & frame_address_mask);
-        if (level.needs_fp && level.fp_slot != 0) same = same && arch::load_word(level.fp_slot) == level.fp;
-        if (level.sp_slot != 0) same = same && arch::load_word(level.sp_slot) == level.sp;
-        if (!same) [[unlikely]] {
-            changed = index;
+    const auto differs = [](const Check& check) { return arch::load_word(check.address) ^ check.value; };
+    const Check* const begin = stacks.checks + stacks.levels[first].checks_end;
+    const Check* check = stacks.checks + stacks.levels[last].checks_end;
+    // Four at a time: the loads do not wait for each other, nor a branch for each of them.
+    for (; check - begin >= 4; check -= 4)
+        if ((differs(check[-1]) | differs(check[-2]) | differs(check[-3]) | differs(check[-4])) != 0) [[unlikely]]
+            break;
+    for (; check > begin; --check)
+        if (differs(check[-1]) != 0) [[unlikely]] {
+            const auto index = static_cast<std::uint32_t>(check - stacks.checks - 1);
+            changed = last;
+            while (stacks.levels[changed - 1].checks_end > index) --changed;
+            --changed; // the check is of the way there
             return false;
         }
-    }
     return true;
+}
+
+/// FramesHash of the innermost `count` levels.
+inline std::uint64_t hash_of_innermost(const StackCache& stacks, unsigned count) noexcept
+{
+    const Level& top = stacks.levels[stacks.count - 1];
+    const std::uint64_t whole = base::FramesHash::extend(top.frame, top.outer_hash);
+    return base::FramesHash::cut(whole, stacks.levels[stacks.count - count].outer_hash, count);
 }
 
 /// Drops the outermost levels so that `wanted` more fit.
 [[gnu::cold, gnu::noinline]] void make_room(StackCache& stacks, unsigned wanted) noexcept
 {
-    const unsigned kept = std::min(stacks.count, StackCache::capacity - wanted);
-    std::copy(stacks.levels + (stacks.count - kept), stacks.levels + stacks.count, stacks.levels);
-    stacks.count = kept;
+    const unsigned dropped = stacks.count - std::min(stacks.count, StackCache::capacity - wanted);
+    if (dropped == 0) return;
+    // What leads from the new outermost level to the last one dropped goes with that.
+    const std::uint32_t dropped_checks =
+        dropped == stacks.count ? stacks.levels[stacks.count - 1].checks_end : stacks.levels[dropped].checks_end;
+    std::copy(stacks.checks + dropped_checks, stacks.checks + stacks.levels[stacks.count - 1].checks_end,
+              stacks.checks);
+    std::copy(stacks.levels + dropped, stacks.levels + stacks.count, stacks.levels);
+    stacks.count -= dropped;
+    for (unsigned i = 0; i < stacks.count; ++i) stacks.levels[i].checks_end -= dropped_checks;
     stacks.complete = false;
 }
 
@@ -133,31 +150,49 @@ inline void push(StackCache& stacks, const Walk& walk) noexcept
 {
     if (stacks.count + walk.fresh_count > StackCache::capacity) [[unlikely]]
         make_room(stacks, walk.fresh_count);
-    Level* outer = stacks.count == 0 ? nullptr : &stacks.levels[stacks.count - 1];
+    Level* level = stacks.levels + stacks.count;
+    Check* check = stacks.checks;
     // Of a caller that is not known it must be feared that it uses the frame register.
-    bool needs_fp = outer == nullptr ? !stacks.complete : outer->needs_fp;
-    std::uint64_t hash = outer == nullptr ? 0 : outer->hash;
+    Level outer{0, 0, 0, stacks.complete ? 0 : ~std::uintptr_t{0}, 0, 0};
+    bool has_outer = stacks.count != 0;
+    if (has_outer) {
+        outer = level[-1];
+        check += outer.checks_end;
+    }
     for (unsigned n = walk.fresh_count; n-- > 0;) {
         const Fresh& fresh = walk.fresh[n];
-        if (outer != nullptr) {
-            outer->fp_slot = fresh.fp_slot;
-            outer->sp_slot = fresh.sp_slot;
+        const std::uintptr_t passed_on = fresh.fp_slot == 0 ? outer.fp_mask : 0;
+        if (has_outer) {
+            const std::uintptr_t slot =
+                outer.sp + static_cast<std::uintptr_t>(std::intptr_t{arch::return_address_offset});
+            *check++ = {slot, outer.frame & frame_address_mask};
+            if (fresh.fp_slot != 0 && outer.fp_mask != 0) *check++ = {fresh.fp_slot, outer.fp};
+            if (fresh.sp_slot != 0) *check++ = {fresh.sp_slot, outer.sp};
         }
-        needs_fp = fresh.uses_fp || (fresh.fp_slot == 0 && needs_fp);
-        hash = base::FramesHash::extend(fresh.frame, hash);
-        outer = &stacks.levels[stacks.count++];
-        *outer = {fresh.frame, fresh.sp, fresh.fp, hash, 0, 0, needs_fp};
+        const std::uint64_t outer_hash = has_outer ? base::FramesHash::extend(outer.frame, outer.outer_hash) : 0;
+        outer = {fresh.frame, fresh.sp,
+                 fresh.fp,    fresh.fp_mask | passed_on,
+                 outer_hash,  static_cast<std::uint32_t>(check - stacks.checks)};
+        *level++ = outer;
+        has_outer = true;
     }
+    stacks.count += walk.fresh_count;
 }
 
-unsigned refresh_alone(StackCache& stacks, RuleCache& rules, const Caller& caller, const platform::StackBounds& stack,
-                       unsigned max_frames, std::uint32_t& fills) noexcept
+/// The frames that differ from the levels are walked, and the levels brought up to date. `joinable` as for walk().
+/// Out of the way of a stack that stayed as it was, since this one's frame is large.
+[[gnu::noinline]] unsigned refresh_by_rules(StackCache& stacks, RuleCache& rules, const Caller& caller,
+                                            const platform::StackBounds& stack, unsigned max_frames,
+                                            unsigned joinable) noexcept
 {
+    if (rules.epoch != stacks.epoch) [[unlikely]]
+        rules.renew(stacks.epoch);
+    const std::uint32_t fills_before = rules.fill_count;
+    std::uint32_t fills = 0;
     Walk result;
-    unsigned joinable = stacks.count;
     for (unsigned attempt = 0;; ++attempt) {
         if (attempt == 3) joinable = 0; // a stack that changes everywhere is walked afresh
-        const End end = walk(stacks, rules, caller, stack, joinable, max_frames + look_ahead_frames, fills, result);
+        const End end = walk(stacks, rules, caller, stack, joinable, max_frames, fills, result);
         if (end == End::unfit) [[unlikely]]
             return 0;
         if (end == End::joined) {
@@ -167,19 +202,22 @@ unsigned refresh_alone(StackCache& stacks, RuleCache& rules, const Caller& calle
                 joinable = 0; // the levels do not reach far enough out
                 continue;
             }
-            unsigned changed = 0;
-            if (!unchanged(stacks, known - std::min(wanted, known), result.joined, changed)) [[unlikely]] {
-                joinable = changed;
+            const unsigned first = wanted == 0 ? result.joined : known - std::min(wanted, known);
+            if (!unchanged(stacks, first, result.joined, joinable)) [[unlikely]]
                 continue;
-            }
             stacks.count = known;
         } else {
             stacks.count = 0;
             stacks.complete = end == End::complete;
         }
         push(stacks, result);
-        return std::min(max_frames, stacks.count);
+        break;
     }
+    if (rules.fill_count - fills_before != fills) [[unlikely]] {
+        stacks.count = 0; // a handler filled rules meanwhile: the walk may have read half of one
+        return 0;
+    }
+    return std::min(max_frames, stacks.count);
 }
 
 } // namespace
@@ -187,27 +225,26 @@ unsigned refresh_alone(StackCache& stacks, RuleCache& rules, const Caller& calle
 unsigned refresh(StackCache& stacks, RuleCache& rules, const Caller& caller, const platform::StackBounds& stack,
                  unsigned max_frames, std::uint64_t& hash) noexcept
 {
-    if (caller.sp - stack.low >= stack.high - stack.low || stacks.busy || rules.filling) [[unlikely]]
+    if (stacks.busy) [[unlikely]]
         return 0;
     stacks.busy = true;
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (const std::uint32_t epoch = platform::unload_epoch(); rules.epoch != epoch || stacks.epoch != epoch)
-        [[unlikely]] {
-        if (rules.epoch != epoch) rules.renew(epoch);
+    if (const std::uint32_t epoch = platform::unload_epoch(); stacks.epoch != epoch) [[unlikely]] {
         stacks.count = 0;
         stacks.epoch = epoch;
     }
-    const std::uint32_t fills_before = rules.fill_count;
-    std::uint32_t fills = 0;
-    unsigned count = refresh_alone(stacks, rules, caller, stack, max_frames, fills);
-    if (rules.fill_count - fills_before != fills) [[unlikely]] {
-        stacks.count = 0; // a handler filled rules meanwhile: the walk may have read half of one
-        count = 0;
-    }
-    if (count != 0) {
-        const Level* top = &stacks.levels[stacks.count - 1];
-        hash = stacks.count > count ? base::FramesHash::cut(top->hash, (top - count)->hash, count) : top->hash;
-    }
+    unsigned joinable = stacks.count;
+    unsigned count = 0;
+    const Level& top = stacks.levels[joinable - (joinable != 0)];
+    const unsigned wanted = std::min(max_frames, joinable);
+    if (top.sp == caller.sp && (top.frame & frame_address_mask) == caller.pc &&
+        ((top.fp ^ caller.fp) & top.fp_mask) == 0 && (wanted == max_frames || stacks.complete) && wanted != 0 &&
+        unchanged(stacks, joinable - wanted, joinable - 1, joinable)) [[likely]]
+        count = wanted;
+    else if (caller.sp - stack.low < stack.high - stack.low && !rules.filling) [[likely]]
+        count = refresh_by_rules(stacks, rules, caller, stack, max_frames, joinable);
+    if (count != 0) [[likely]]
+        hash = hash_of_innermost(stacks, count);
     std::atomic_signal_fence(std::memory_order_seq_cst);
     stacks.busy = false;
     return count;

@@ -18,14 +18,19 @@ struct StackCache {
 
     /// A frame of the stack; the outermost is at index 0.
     struct Level {
-        std::uint64_t frame;    ///< Frame::bits: where this frame goes on when its callee returns
-        std::uintptr_t sp;      ///< its stack pointer then; the word below it holds the return address
-        std::uintptr_t fp;      ///< its frame register then; told only where needs_fp
-        std::uint64_t hash;     ///< FramesHash of this frame and those outside it
-        std::uintptr_t fp_slot; ///< where the next inner frame keeps that frame register; 0: it leaves it alone
+        std::uint64_t frame; ///< Frame::bits: where this frame goes on when its callee returns
+        std::uintptr_t sp;   ///< its stack pointer then; the word below it holds the return address
+        std::uintptr_t fp;   ///< its frame register then
         std::uintptr_t
-            sp_slot;   ///< where the next inner frame, a realigned one, keeps that stack pointer; 0: it does not
-        bool needs_fp; ///< the way out from here uses the frame register
+            fp_mask; ///< all ones where the way out from here uses the frame register; else 0, and fp is void
+        std::uint64_t outer_hash; ///< FramesHash of the frames outside this one
+        std::uint32_t checks_end; ///< one past the last of its checks, which lie behind those of the frames outside
+    };
+
+    /// A word that the frame outside a level is found by: while all of them stay, so do the frames.
+    struct Check {
+        std::uintptr_t address;
+        std::uintptr_t value;
     };
 
     std::uint32_t epoch; ///< of unloading, that the levels are valid for
@@ -33,6 +38,7 @@ struct StackCache {
     bool complete; ///< level 0 has no caller
     bool busy;     ///< a handler that interrupts must leave the levels alone
     Level levels[capacity];
+    Check checks[capacity * 3]; ///< return address, and where they are needed frame register and stack pointer
 };
 
 /// Brings the cache up to date with the stack at `caller`, at least `max_frames` deep. Returns how many frames count,

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+// The comparison of refresh() with its oracles.
+#include "refresh_check.hpp"
+
+#include "base/frames_hash.hpp"
+#include "capture/registers.hpp"
+#include "platform/stack_bounds.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <unwind.h>
+
+namespace capture_test {
+namespace {
+
+using namespace heapmark;
+using capture::Caller;
+using capture::max_depth_frames;
+
+/// How often the slow oracles are asked.
+constexpr std::uint64_t without_cache_every = 256;
+constexpr std::uint64_t unwound_every = 512;
+
+struct Unwound {
+    std::uintptr_t from;
+    std::uintptr_t pcs[max_depth_frames];
+    unsigned count;
+    unsigned max_frames;
+    bool reached;
+};
+
+_Unwind_Reason_Code take_frame(_Unwind_Context* context, void* data)
+{
+    auto& unwound = *static_cast<Unwound*>(data);
+    int is_exact = 0;
+    std::uintptr_t pc = _Unwind_GetIPInfo(context, &is_exact);
+    if (is_exact != 0) ++pc; // a frame keeps the interrupted instruction plus one
+    if (pc == unwound.from) unwound.reached = true;
+    if (unwound.reached && pc > 1) unwound.pcs[unwound.count++] = pc;
+    return unwound.count == unwound.max_frames ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+void fail(Findings& found, const char* how)
+{
+    if (found.wrong++ == 0) found.first_wrong = how;
+}
+
+[[gnu::noinline]] void check(RefreshCheck& check, const Caller& caller, unsigned max_frames, std::uint64_t turn)
+{
+    Findings& found = check.found;
+    ++found.looks;
+    std::uint64_t hash = 0;
+    const unsigned count = capture::refresh(*check.stacks, *check.rules, caller, check.stack, max_frames, hash);
+    std::uint64_t levels[max_depth_frames];
+    const std::uint32_t top = check.stacks->count;
+    for (unsigned i = 0; i < count && i < top; ++i) levels[i] = check.stacks->levels[top - 1 - i].frame;
+
+    std::uint64_t frames[max_depth_frames];
+    const bool cached = turn % without_cache_every != 0;
+    const unsigned expected =
+        capture::capture_stack(caller, check.stack, cached ? check.oracle_rules : nullptr, frames, max_frames);
+    if (turn % unwound_every == 0) {
+        Unwound unwound{caller.pc, {}, 0, max_frames, false};
+        _Unwind_Backtrace(take_frame, &unwound);
+        ++found.unwound;
+        if (!unwound.reached || unwound.count != expected) fail(found, "capture_stack's depth");
+        for (unsigned i = 0; i < std::min(expected, unwound.count); ++i)
+            if ((frames[i] & 0xffff'ffff'ffffU) != unwound.pcs[i]) fail(found, "capture_stack's frames");
+    }
+    if (expected == max_frames) ++found.shortened;
+    if (count == 0) {
+        ++found.given_up;
+        return;
+    }
+    if (count != expected) fail(found, "depth");
+    if (hash != base::FramesHash::of(std::span(frames, expected))) fail(found, "hash");
+    if (!check.interrupted_any_time && (top < count || !std::equal(levels, levels + count, frames)))
+        fail(found, "frames");
+}
+
+template <class T>
+T* zeroed()
+{
+    void* memory = std::aligned_alloc(64, (sizeof(T) + 63) / 64 * 64);
+    REQUIRE(memory != nullptr);
+    auto* words = static_cast<volatile unsigned char*>(memory);
+    for (std::size_t i = 0; i < sizeof(T); ++i) words[i] = 0;
+    return static_cast<T*>(memory);
+}
+
+} // namespace
+
+RefreshCheck::RefreshCheck()
+    : stacks(zeroed<capture::StackCache>()), rules(zeroed<capture::RuleCache>()),
+      oracle_rules(zeroed<capture::RuleCache>()), stack(platform::stack_of_this_thread())
+{}
+
+RefreshCheck::~RefreshCheck()
+{
+    std::free(stacks);
+    std::free(rules);
+    std::free(oracle_rules);
+}
+
+[[gnu::noinline]] void look_by_refresh(Wanderer& wanderer)
+{
+    const Caller caller = HEAPMARK_CALLER();
+    auto& found = *static_cast<RefreshCheck*>(wanderer.other);
+    // Mostly one limit, as in a process; at times another.
+    const unsigned max_frames =
+        wanderer.below(16) == 0 ? 1 + static_cast<unsigned>(wanderer.below(max_depth_frames)) : max_depth_frames;
+    check(found, caller, max_frames, found.found.looks);
+    asm volatile("" : : : "memory"); // no tail call: the frame must stay
+}
+
+[[gnu::noinline]] void check_refresh_here(RefreshCheck& found, unsigned max_frames, std::uint64_t turn)
+{
+    const Caller caller = HEAPMARK_CALLER();
+    check(found, caller, max_frames, turn);
+    asm volatile("" : : : "memory");
+}
+
+} // namespace capture_test
