@@ -101,32 +101,19 @@ inline End walk(const StackCache& stacks, RuleCache& rules, const Caller& caller
 }
 
 /// Whether levels [first, last] still lead into each other. If not, `changed` is the innermost that does not fit.
-inline bool unchanged(const StackCache& stacks, unsigned first, unsigned last, unsigned& changed) noexcept
+inline bool unchanged_levels(const StackCache& stacks, unsigned first, unsigned last, unsigned& changed) noexcept
 {
-    const auto differs = [](const Check& check) { return arch::load_word(check.address) ^ check.value; };
     const Check* const begin = stacks.checks + stacks.levels[first].checks_end;
     const Check* check = stacks.checks + stacks.levels[last].checks_end;
-    // Four at a time: the loads do not wait for each other, nor a branch for each of them.
-    for (; check - begin >= 4; check -= 4)
-        if ((differs(check[-1]) | differs(check[-2]) | differs(check[-3]) | differs(check[-4])) != 0) [[unlikely]]
-            break;
-    for (; check > begin; --check)
-        if (differs(check[-1]) != 0) [[unlikely]] {
-            const auto index = static_cast<std::uint32_t>(check - stacks.checks - 1);
-            changed = last;
-            while (stacks.levels[changed - 1].checks_end > index) --changed;
-            --changed; // the check is of the way there
-            return false;
-        }
-    return true;
-}
-
-/// FramesHash of the innermost `count` levels.
-inline std::uint64_t hash_of_innermost(const StackCache& stacks, unsigned count) noexcept
-{
-    const Level& top = stacks.levels[stacks.count - 1];
-    const std::uint64_t whole = base::FramesHash::extend(top.frame, top.outer_hash);
-    return base::FramesHash::cut(whole, stacks.levels[stacks.count - count].outer_hash, count);
+    if (unchanged(begin, check)) [[likely]]
+        return true;
+    // Which of them differs first. None, where another word was put right meanwhile: then the outermost, to be safe.
+    while (check - 1 > begin && difference(check[-1]) == 0) --check;
+    const auto index = static_cast<std::uint32_t>(check - 1 - stacks.checks);
+    changed = last;
+    while (stacks.levels[changed - 1].checks_end > index) --changed;
+    --changed; // the check is of the way there
+    return false;
 }
 
 /// Drops the outermost levels so that `wanted` more fit.
@@ -179,17 +166,14 @@ inline void push(StackCache& stacks, const Walk& walk) noexcept
     stacks.count += walk.fresh_count;
 }
 
-/// The frames that differ from the levels are walked, and the levels brought up to date. `joinable` as for walk().
-/// Out of the way of a stack that stayed as it was, since this one's frame is large.
-[[gnu::noinline]] unsigned refresh_by_rules(StackCache& stacks, RuleCache& rules, const Caller& caller,
-                                            const platform::StackBounds& stack, unsigned max_frames,
-                                            unsigned joinable) noexcept
+/// Walks what is new and checks the rest. Returns how many frames count.
+inline unsigned refresh_by_rules(StackCache& stacks, RuleCache& rules, const Caller& caller,
+                                 const platform::StackBounds& stack, unsigned max_frames) noexcept
 {
-    if (rules.epoch != stacks.epoch) [[unlikely]]
-        rules.renew(stacks.epoch);
     const std::uint32_t fills_before = rules.fill_count;
     std::uint32_t fills = 0;
     Walk result;
+    unsigned joinable = stacks.count;
     for (unsigned attempt = 0;; ++attempt) {
         if (attempt == 3) joinable = 0; // a stack that changes everywhere is walked afresh
         const End end = walk(stacks, rules, caller, stack, joinable, max_frames, fills, result);
@@ -197,13 +181,12 @@ inline void push(StackCache& stacks, const Walk& walk) noexcept
             return 0;
         if (end == End::joined) {
             const unsigned known = result.joined + 1;
-            const unsigned wanted = max_frames - std::min(max_frames, result.fresh_count);
+            const unsigned wanted = std::max(max_frames - std::min(max_frames, result.fresh_count), 1U);
             if (wanted > known && !stacks.complete) [[unlikely]] {
                 joinable = 0; // the levels do not reach far enough out
                 continue;
             }
-            const unsigned first = wanted == 0 ? result.joined : known - std::min(wanted, known);
-            if (!unchanged(stacks, first, result.joined, joinable)) [[unlikely]]
+            if (!unchanged_levels(stacks, known - std::min(wanted, known), result.joined, joinable)) [[unlikely]]
                 continue;
             stacks.count = known;
         } else {
@@ -222,29 +205,28 @@ inline void push(StackCache& stacks, const Walk& walk) noexcept
 
 } // namespace
 
-unsigned refresh(StackCache& stacks, RuleCache& rules, const Caller& caller, const platform::StackBounds& stack,
-                 unsigned max_frames, std::uint64_t& hash) noexcept
+unsigned refresh_levels(StackCache& stacks, RuleCache& rules, const Caller& caller, const platform::StackBounds& stack,
+                        unsigned max_frames, std::uint64_t& hash) noexcept
 {
-    if (stacks.busy) [[unlikely]]
-        return 0;
-    stacks.busy = true;
-    std::atomic_signal_fence(std::memory_order_seq_cst);
+    stacks.last.max_frames = 0;
     if (const std::uint32_t epoch = platform::unload_epoch(); stacks.epoch != epoch) [[unlikely]] {
         stacks.count = 0;
         stacks.epoch = epoch;
     }
-    unsigned joinable = stacks.count;
     unsigned count = 0;
-    const Level& top = stacks.levels[joinable - (joinable != 0)];
-    const unsigned wanted = std::min(max_frames, joinable);
-    if (top.sp == caller.sp && (top.frame & frame_address_mask) == caller.pc &&
-        ((top.fp ^ caller.fp) & top.fp_mask) == 0 && (wanted == max_frames || stacks.complete) && wanted != 0 &&
-        unchanged(stacks, joinable - wanted, joinable - 1, joinable)) [[likely]]
-        count = wanted;
-    else if (caller.sp - stack.low < stack.high - stack.low && !rules.filling) [[likely]]
-        count = refresh_by_rules(stacks, rules, caller, stack, max_frames, joinable);
-    if (count != 0) [[likely]]
-        hash = hash_of_innermost(stacks, count);
+    if (caller.sp - stack.low < stack.high - stack.low && !rules.filling) [[likely]] {
+        if (rules.epoch != stacks.epoch) [[unlikely]]
+            rules.renew(stacks.epoch);
+        count = refresh_by_rules(stacks, rules, caller, stack, max_frames);
+    }
+    if (count != 0) [[likely]] {
+        const Level& top = stacks.levels[stacks.count - 1];
+        const Level& outermost = stacks.levels[stacks.count - count];
+        hash = base::FramesHash::cut(base::FramesHash::extend(top.frame, top.outer_hash), outermost.outer_hash, count);
+        stacks.last = {
+            caller,     top.fp_mask, stacks.checks + outermost.checks_end, stacks.checks + top.checks_end, hash,
+            max_frames, count};
+    }
     std::atomic_signal_fence(std::memory_order_seq_cst);
     stacks.busy = false;
     return count;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "capture/capture.hpp"
+#include "capture/registers.hpp"
 #include "capture/rule_cache.hpp"
 
 namespace heapmark::capture {
@@ -33,18 +34,73 @@ struct StackCache {
         std::uintptr_t value;
     };
 
-    std::uint32_t epoch; ///< of unloading, that the levels are valid for
-    std::uint32_t count;
-    bool complete; ///< level 0 has no caller
-    bool busy;     ///< a handler that interrupts must leave the levels alone
+    /// What refresh() gave last time, and what it holds for.
+    struct Answer {
+        Caller caller;
+        std::uintptr_t fp_mask;
+        const Check* first_check;
+        const Check* last_check; ///< one past it
+        std::uint64_t hash;
+        std::uint32_t max_frames; ///< 0: there is no answer
+        std::uint32_t count;
+    };
+
+    bool busy;           ///< a handler that interrupts must leave the rest alone
+    bool complete;       ///< level 0 has no caller
+    std::uint32_t epoch; ///< of unloading, that all is valid for
+    Answer last;
+    std::uint32_t count; ///< of levels
     Level levels[capacity];
     Check checks[capacity * 3]; ///< return address, and where they are needed frame register and stack pointer
 };
 
+/// refresh() where the stack is not the same as last time. Takes over with `busy` set.
+[[gnu::noinline]] unsigned refresh_levels(StackCache& stacks, RuleCache& rules, const Caller& caller,
+                                          const platform::StackBounds& stack, unsigned max_frames,
+                                          std::uint64_t& hash) noexcept;
+
+/// Whether a word is not what it was, told so that several can be told together.
+inline std::uintptr_t difference(const StackCache::Check& check) noexcept
+{
+    return arch::load_word(check.address) ^ check.value;
+}
+
+/// Whether every word of [first, last) is what it was. Four at a time: the loads do not wait for each other, nor for a
+/// branch after each. The inner frames, which lie at the end, come first: they change more often.
+inline bool unchanged(const StackCache::Check* first, const StackCache::Check* last) noexcept
+{
+    while (last - first >= 4) {
+        last -= 4;
+        if ((difference(last[3]) | difference(last[2]) | difference(last[1]) | difference(last[0])) != 0) [[unlikely]]
+            return false;
+    }
+    while (last != first)
+        if (difference(*--last) != 0) [[unlikely]]
+            return false;
+    return true;
+}
+
 /// Brings the cache up to date with the stack at `caller`, at least `max_frames` deep. Returns how many frames count,
 /// from levels[count - 1] outward, and their FramesHash in `hash`; 0 where the general walk is needed: on stacks other
 /// than the thread's own, through signal frames and the like, and where a handler interrupted.
-unsigned refresh(StackCache& stacks, RuleCache& rules, const Caller& caller, const platform::StackBounds& stack,
-                 unsigned max_frames, std::uint64_t& hash) noexcept;
+inline unsigned refresh(StackCache& stacks, RuleCache& rules, const Caller& caller, const platform::StackBounds& stack,
+                        unsigned max_frames, std::uint64_t& hash) noexcept
+{
+    if (stacks.busy) [[unlikely]]
+        return 0;
+    stacks.busy = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    const StackCache::Answer& last = stacks.last;
+    if (last.caller.sp == caller.sp && last.caller.pc == caller.pc &&
+        ((last.caller.fp ^ caller.fp) & last.fp_mask) == 0 && last.max_frames == max_frames &&
+        stacks.epoch == platform::unload_epoch() && unchanged(last.first_check, last.last_check)) [[likely]] {
+        hash = last.hash;
+        const unsigned count = last.count;
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        stacks.busy = false;
+        return count;
+    }
+    return refresh_levels(stacks, rules, caller, stack, max_frames, hash);
+}
 
 } // namespace heapmark::capture
