@@ -45,9 +45,9 @@ inline void generation(unsigned n, std::uint64_t blocks, std::uint64_t bytes, co
 {
     // heapmark may have marked in between, so the range ends before the next mark of ours.
     const heapmark::Generation first{marks.at(n)};
-    const heapmark::Snapshot snapshot =
-        n == marks.count() ? heapmark::survivors(first)
-                           : heapmark::survivors(first, heapmark::Generation{marks.at(n + 1) - 1});
+    const heapmark::Snapshot snapshot = n == marks.count()
+                                            ? heapmark::survivors(first)
+                                            : heapmark::survivors(first, heapmark::Generation{marks.at(n + 1) - 1});
     check_snapshot(snapshot, blocks, bytes, "survivors of one generation", file, line);
 }
 
@@ -72,10 +72,10 @@ inline void fault_count(std::uint64_t found, std::uint64_t stated, const char* w
 #define CASE_EXPECT_SURVIVORS(count, bytes) ::case_mapping::survivors(count, bytes, __FILE__, __LINE__)
 #define CASE_EXPECT_GENERATION(n, count, bytes) ::case_mapping::generation(n, count, bytes, __FILE__, __LINE__)
 #define CASE_EXPECT_FROM(func, count, bytes) ::case_mapping::from(func, count, bytes, __FILE__, __LINE__)
-#define CASE_EXPECT_MISMATCHES(count)                                                                                 \
+#define CASE_EXPECT_MISMATCHES(count)                                                                                  \
     ::case_mapping::fault_count(heapmark::faults().mismatched_releases - ::case_mapping::mismatches_at_mark, count,    \
                                 "mismatched releases", __FILE__, __LINE__)
-#define CASE_EXPECT_UNKNOWN_FREES(count)                                                                              \
+#define CASE_EXPECT_UNKNOWN_FREES(count)                                                                               \
     ::case_mapping::fault_count(heapmark::faults().unknown_frees - ::case_mapping::unknown_frees_at_mark, count,       \
                                 "unknown frees", __FILE__, __LINE__)
 
