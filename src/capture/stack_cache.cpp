@@ -35,7 +35,16 @@ struct Walk {
     unsigned joined; ///< index of the level that the walk came to
 };
 
-/// Walks by rules until a level below `joinable` fits, the stack ends, or it is deep enough: `max_frames`, and then as
+/// The value, as one that the processor need not wait for: it goes on with what stands in the level, which it has at
+/// hand, and only checks the branch that said that this is what the frame's rule leads to. So the steps of a walk, each
+/// of which needs the one before, overlap where frames are where others were before.
+inline std::uintptr_t guessed(std::uintptr_t value) noexcept
+{
+    asm("" : "+r"(value)); // or the compiler would see that the two are the same
+    return value;
+}
+
+/// Walks by rules until a level of [1, joinable] fits, the stack ends, or it is deep enough: `max_frames`, and then as
 /// far as it goes without trouble.
 inline End walk(const StackCache& stacks, RuleCache& rules, const Caller& caller, const platform::StackBounds& stack,
                 unsigned joinable, unsigned max_frames, std::uint32_t& fills, Walk& result) noexcept
@@ -43,38 +52,47 @@ inline End walk(const StackCache& stacks, RuleCache& rules, const Caller& caller
     std::uintptr_t pc = caller.pc;
     std::uintptr_t sp = caller.sp;
     std::uintptr_t fp = caller.fp;
-    unsigned candidate = joinable; // one past the level that may fit
+    const std::uintptr_t high = stack.high;
+    const Level* level = stacks.levels + joinable; // the one that may fit
     for (unsigned n = 0;; ++n) {
         result.fresh_count = n;
-        while (candidate > 0 && stacks.levels[candidate - 1].sp < sp) --candidate;
-        if (candidate > 0) {
-            const Level& level = stacks.levels[candidate - 1];
-            if (level.sp == sp && (level.frame & frame_address_mask) == pc && ((level.fp ^ fp) & level.fp_mask) == 0) {
-                result.joined = candidate - 1;
+        while (level->sp < sp) --level; // ends at level 0, which no frame is as high as
+        if (level->sp == sp) {
+            sp = guessed(level->sp);
+            if ((level->frame & frame_address_mask) == pc && ((level->fp ^ fp) & level->fp_mask) == 0) {
+                result.joined = static_cast<unsigned>(level - stacks.levels);
                 return End::joined;
             }
         }
-        if (n == max_frames + look_ahead_frames) return End::deep_enough;
-        const End otherwise = n < max_frames ? End::unfit : End::deep_enough;
+        if (n == max_frames + look_ahead_frames) [[unlikely]]
+            return End::deep_enough;
+        const auto stopped = [n, max_frames] { return n < max_frames ? End::unfit : End::deep_enough; };
 
         CachedRule found = rules.entry_for(pc);
         if ((found.frame & frame_address_mask) != pc) [[unlikely]]
             found = compile_frame(pc, &rules, fills);
         const Rule rule = found.rule;
         if (found.frame >> 48 == 0) [[unlikely]]
-            return otherwise; // code of no module may change unnoticed
+            return stopped(); // code of no module may change unnoticed
         Fresh& here = result.fresh[n];
         here.frame = found.frame;
         here.sp = sp;
         here.fp = fp;
-        std::uintptr_t frame = 0;
         if (rule.is_ordinary()) [[likely]] {
-            const bool from_fp = (rule.bits & Rule::frame_from_fp) != 0;
-            frame = (from_fp ? fp : sp) + static_cast<std::uintptr_t>(rule.frame_offset());
-            here.fp_mask = from_fp ? ~std::uintptr_t{0} : 0;
+            static_assert(Rule::frame_from_fp == 1);
+            here.fp_mask = -(rule.bits & Rule::frame_from_fp);
             here.sp_slot = 0;
-            here.fp_slot =
-                (rule.bits & Rule::fp_saved) != 0 ? frame + static_cast<std::uintptr_t>(rule.save_offset()) : 0;
+            sp = (here.fp_mask != 0 ? fp : sp) + static_cast<std::uintptr_t>(rule.frame_offset());
+            if (sp - here.sp - 1 >= high - here.sp) [[unlikely]] // callers lie above, and on the stack
+                return stopped();
+            // Where it is not saved the word read is the return address.
+            const std::uintptr_t saved_at = sp + static_cast<std::uintptr_t>(rule.save_offset());
+            if (saved_at < here.sp) [[unlikely]]
+                return stopped();
+            const std::uintptr_t saved = arch::load_word(saved_at);
+            const bool is_saved = (rule.bits & Rule::fp_saved) != 0;
+            fp = is_saved ? saved : fp;
+            here.fp_slot = is_saved ? saved_at : 0;
         } else if (rule.kind() == Rule::end) {
             result.fresh_count = n + 1;
             here.fp_slot = here.sp_slot = here.fp_mask = 0;
@@ -83,20 +101,15 @@ inline End walk(const StackCache& stacks, RuleCache& rules, const Caller& caller
             here.fp_mask = ~std::uintptr_t{0};
             here.sp_slot = fp + static_cast<std::uintptr_t>(rule.frame_offset());
             here.fp_slot = fp + static_cast<std::uintptr_t>(rule.save_offset());
-            if (here.sp_slot < sp || here.sp_slot > stack.high - sizeof(std::uintptr_t)) return otherwise;
-            frame = arch::load_word(here.sp_slot);
-        } else
-            return otherwise;
-
-        if (frame <= sp || frame > stack.high) [[unlikely]]
-            return otherwise;
-        if (here.fp_slot != 0) {
-            if (here.fp_slot < sp || here.fp_slot > stack.high - sizeof(std::uintptr_t)) [[unlikely]]
-                return otherwise;
+            const std::uintptr_t last_word = high - sizeof(std::uintptr_t);
+            if (here.sp_slot < sp || here.sp_slot > last_word || here.fp_slot < sp || here.fp_slot > last_word)
+                return stopped();
+            sp = arch::load_word(here.sp_slot);
             fp = arch::load_word(here.fp_slot);
-        }
-        pc = arch::load_word(frame + static_cast<std::uintptr_t>(std::intptr_t{arch::return_address_offset}));
-        sp = frame;
+            if (sp - here.sp - 1 >= high - here.sp) return stopped();
+        } else
+            return stopped();
+        pc = arch::load_word(sp + static_cast<std::uintptr_t>(std::intptr_t{arch::return_address_offset}));
     }
 }
 
@@ -111,24 +124,20 @@ inline bool unchanged_levels(const StackCache& stacks, unsigned first, unsigned 
     while (check - 1 > begin && difference(check[-1]) == 0) --check;
     const auto index = static_cast<std::uint32_t>(check - 1 - stacks.checks);
     changed = last;
-    while (stacks.levels[changed - 1].checks_end > index) --changed;
-    --changed; // the check is of the way there
+    while (stacks.levels[changed].checks_end > index) --changed; // the check is of the way there
     return false;
 }
 
 /// Drops the outermost levels so that `wanted` more fit.
 [[gnu::cold, gnu::noinline]] void make_room(StackCache& stacks, unsigned wanted) noexcept
 {
-    const unsigned dropped = stacks.count - std::min(stacks.count, StackCache::capacity - wanted);
-    if (dropped == 0) return;
-    // What leads from the new outermost level to the last one dropped goes with that.
-    const std::uint32_t dropped_checks =
-        dropped == stacks.count ? stacks.levels[stacks.count - 1].checks_end : stacks.levels[dropped].checks_end;
-    std::copy(stacks.checks + dropped_checks, stacks.checks + stacks.levels[stacks.count - 1].checks_end,
-              stacks.checks);
-    std::copy(stacks.levels + dropped, stacks.levels + stacks.count, stacks.levels);
+    const unsigned dropped = stacks.count + wanted - StackCache::capacity;
+    Level* const levels = stacks.levels + 1;
+    const std::uint32_t dropped_checks = levels[dropped - 1].checks_end;
+    std::copy(stacks.checks + dropped_checks, stacks.checks + levels[stacks.count - 1].checks_end, stacks.checks);
+    std::copy(levels + dropped, levels + stacks.count, levels);
     stacks.count -= dropped;
-    for (unsigned i = 0; i < stacks.count; ++i) stacks.levels[i].checks_end -= dropped_checks;
+    for (unsigned i = 0; i < stacks.count; ++i) levels[i].checks_end -= dropped_checks;
     stacks.complete = false;
 }
 
@@ -137,31 +146,31 @@ inline void push(StackCache& stacks, const Walk& walk) noexcept
 {
     if (stacks.count + walk.fresh_count > StackCache::capacity) [[unlikely]]
         make_room(stacks, walk.fresh_count);
-    Level* level = stacks.levels + stacks.count;
-    Check* check = stacks.checks;
     // Of a caller that is not known it must be feared that it uses the frame register.
-    Level outer{0, 0, 0, stacks.complete ? 0 : ~std::uintptr_t{0}, 0, 0};
-    bool has_outer = stacks.count != 0;
-    if (has_outer) {
-        outer = level[-1];
-        check += outer.checks_end;
-    }
+    stacks.levels[0].fp_mask = stacks.complete ? 0 : ~std::uintptr_t{0};
+    Level* level = stacks.levels + stacks.count;
+    Check* check = stacks.checks + level->checks_end;
     for (unsigned n = walk.fresh_count; n-- > 0;) {
         const Fresh& fresh = walk.fresh[n];
-        const std::uintptr_t passed_on = fresh.fp_slot == 0 ? outer.fp_mask : 0;
-        if (has_outer) {
-            const std::uintptr_t slot =
-                outer.sp + static_cast<std::uintptr_t>(std::intptr_t{arch::return_address_offset});
-            *check++ = {slot, outer.frame & frame_address_mask};
-            if (fresh.fp_slot != 0 && outer.fp_mask != 0) *check++ = {fresh.fp_slot, outer.fp};
-            if (fresh.sp_slot != 0) *check++ = {fresh.sp_slot, outer.sp};
+        const Level& outer = *level++;
+        // Those of level 1 say nothing and are never looked at.
+        *check++ = {outer.sp + static_cast<std::uintptr_t>(std::intptr_t{arch::return_address_offset}),
+                    outer.frame & frame_address_mask};
+        std::uintptr_t fp_mask = fresh.fp_mask;
+        if (outer.fp_mask != 0) {
+            if (fresh.fp_slot != 0)
+                *check++ = {fresh.fp_slot, outer.fp};
+            else
+                fp_mask = outer.fp_mask;
         }
-        const std::uint64_t outer_hash = has_outer ? base::FramesHash::extend(outer.frame, outer.outer_hash) : 0;
-        outer = {fresh.frame, fresh.sp,
-                 fresh.fp,    fresh.fp_mask | passed_on,
-                 outer_hash,  static_cast<std::uint32_t>(check - stacks.checks)};
-        *level++ = outer;
-        has_outer = true;
+        if (fresh.sp_slot != 0) [[unlikely]]
+            *check++ = {fresh.sp_slot, outer.sp};
+        level->frame = fresh.frame;
+        level->sp = fresh.sp;
+        level->fp = fresh.fp;
+        level->fp_mask = fp_mask;
+        level->outer_hash = base::FramesHash::extend(outer.frame, outer.outer_hash);
+        level->checks_end = static_cast<std::uint32_t>(check - stacks.checks);
     }
     stacks.count += walk.fresh_count;
 }
@@ -180,13 +189,13 @@ inline unsigned refresh_by_rules(StackCache& stacks, RuleCache& rules, const Cal
         if (end == End::unfit) [[unlikely]]
             return 0;
         if (end == End::joined) {
-            const unsigned known = result.joined + 1;
+            const unsigned known = result.joined;
             const unsigned wanted = std::max(max_frames - std::min(max_frames, result.fresh_count), 1U);
             if (wanted > known && !stacks.complete) [[unlikely]] {
                 joinable = 0; // the levels do not reach far enough out
                 continue;
             }
-            if (!unchanged_levels(stacks, known - std::min(wanted, known), result.joined, joinable)) [[unlikely]]
+            if (!unchanged_levels(stacks, known - std::min(wanted, known) + 1, known, joinable)) [[unlikely]]
                 continue;
             stacks.count = known;
         } else {
@@ -209,6 +218,7 @@ unsigned refresh_levels(StackCache& stacks, RuleCache& rules, const Caller& call
                         unsigned max_frames, std::uint64_t& hash) noexcept
 {
     stacks.last.max_frames = 0;
+    stacks.levels[0].sp = ~std::uintptr_t{0};
     if (const std::uint32_t epoch = platform::unload_epoch(); stacks.epoch != epoch) [[unlikely]] {
         stacks.count = 0;
         stacks.epoch = epoch;
@@ -220,8 +230,8 @@ unsigned refresh_levels(StackCache& stacks, RuleCache& rules, const Caller& call
         count = refresh_by_rules(stacks, rules, caller, stack, max_frames);
     }
     if (count != 0) [[likely]] {
-        const Level& top = stacks.levels[stacks.count - 1];
-        const Level& outermost = stacks.levels[stacks.count - count];
+        const Level& top = stacks.levels[stacks.count];
+        const Level& outermost = stacks.levels[stacks.count - count + 1];
         hash = base::FramesHash::cut(base::FramesHash::extend(top.frame, top.outer_hash), outermost.outer_hash, count);
         stacks.last = {
             caller,     top.fp_mask, stacks.checks + outermost.checks_end, stacks.checks + top.checks_end, hash,

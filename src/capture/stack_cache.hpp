@@ -17,7 +17,7 @@ namespace heapmark::capture {
 struct StackCache {
     static constexpr unsigned capacity = 96;
 
-    /// A frame of the stack; the outermost is at index 0.
+    /// A frame of the stack; the outermost is at index 1. Level 0 stands for what is outside it: above all, no frame.
     struct Level {
         std::uint64_t frame; ///< Frame::bits: where this frame goes on when its callee returns
         std::uintptr_t sp;   ///< its stack pointer then; the word below it holds the return address
@@ -46,11 +46,11 @@ struct StackCache {
     };
 
     bool busy;           ///< a handler that interrupts must leave the rest alone
-    bool complete;       ///< level 0 has no caller
+    bool complete;       ///< level 1 has no caller
     std::uint32_t epoch; ///< of unloading, that all is valid for
     Answer last;
     std::uint32_t count; ///< of levels
-    Level levels[capacity];
+    Level levels[capacity + 1];
     Check checks[capacity * 3]; ///< return address, and where they are needed frame register and stack pointer
 };
 
@@ -81,7 +81,7 @@ inline bool unchanged(const StackCache::Check* first, const StackCache::Check* l
 }
 
 /// Brings the cache up to date with the stack at `caller`, at least `max_frames` deep. Returns how many frames count,
-/// from levels[count - 1] outward, and their FramesHash in `hash`; 0 where the general walk is needed: on stacks other
+/// from levels[count] outward, and their FramesHash in `hash`; 0 where the general walk is needed: on stacks other
 /// than the thread's own, through signal frames and the like, and where a handler interrupted.
 inline unsigned refresh(StackCache& stacks, RuleCache& rules, const Caller& caller, const platform::StackBounds& stack,
                         unsigned max_frames, std::uint64_t& hash) noexcept

@@ -53,7 +53,7 @@ void fail(Findings& found, const char* how)
     const unsigned count = capture::refresh(*check.stacks, *check.rules, caller, check.stack, max_frames, hash);
     std::uint64_t levels[max_depth_frames];
     const std::uint32_t top = check.stacks->count;
-    for (unsigned i = 0; i < count && i < top; ++i) levels[i] = check.stacks->levels[top - 1 - i].frame;
+    for (unsigned i = 0; i < count && i < top; ++i) levels[i] = check.stacks->levels[top - i].frame;
 
     std::uint64_t frames[max_depth_frames];
     const bool cached = turn % without_cache_every != 0;
