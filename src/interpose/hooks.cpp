@@ -90,13 +90,13 @@ inline std::uint32_t find_site(const record::SiteCache& cache, std::uint64_t has
     return site != record::no_site ? site : site_slowly(thread, frame, key);
 }
 
-[[gnu::cold, gnu::noinline]] void fault(platform::ThreadState& thread, record::FaultDetail detail,
-                                        const Release& release, const void* block, const void* frame) noexcept
+[[gnu::cold, gnu::noinline]] void fault(platform::ThreadState& thread, record::FaultDetail detail, const Exit& exit,
+                                        const void* block, const void* frame) noexcept
 {
     record::count_fault(detail.kind);
     const int saved_errno = errno;
     detail.thread = thread.thread;
-    detail.released_by = release.name;
+    detail.released_by = exit.name;
     detail.address = reinterpret_cast<std::uintptr_t>(block);
     detail.release_site = site_of(thread, frame, {Api::unknown, 0, thread.tag});
     record::keep_fault(detail);
@@ -104,18 +104,18 @@ inline std::uint32_t find_site(const record::SiteCache& cache, std::uint64_t has
     errno = saved_errno;
 }
 
-/// What a release of a live block got wrong, if anything.
-record::Mismatch mismatch(const record::Death& death, const Release& release, std::size_t& stated) noexcept
+/// What a release of a live block got wrong, if anything; `wrong` becomes what it stated.
+record::Mismatch mismatch(const record::Death& death, const Exit& exit, Stated stated, std::size_t& wrong) noexcept
 {
-    if (death.entry.kind() != release.kind) return record::Mismatch::function;
-    if (release.stated_bytes != Release::unstated && release.stated_bytes != death.sizes.requested_bytes) {
-        stated = release.stated_bytes;
+    if (death.entry.kind() != exit.kind) return record::Mismatch::function;
+    if (stated.bytes != unstated && stated.bytes != death.sizes.requested_bytes) {
+        wrong = stated.bytes;
         return record::Mismatch::size;
     }
-    if (release.stated_alignment != Release::unstated) {
+    if (stated.alignment != unstated) {
         const record::Site* birth = record::site(death.entry.site());
-        if (birth != nullptr && std::size_t{1} << birth->key.alignment_log2 != release.stated_alignment) {
-            stated = release.stated_alignment;
+        if (birth != nullptr && std::size_t{1} << birth->key.alignment_log2 != stated.alignment) {
+            wrong = stated.alignment;
             return record::Mismatch::alignment;
         }
     }
@@ -124,7 +124,7 @@ record::Mismatch mismatch(const record::Death& death, const Release& release, st
 
 /// A release of something that was not alive. Returns whether the allocator underneath is to have it all the same.
 [[gnu::cold, gnu::noinline]] bool release_of_no_block(platform::ThreadState& thread, const record::Death& death,
-                                                      void* block, const Release& release, const void* frame) noexcept
+                                                      void* block, const Exit& exit, const void* frame) noexcept
 {
     record::FaultDetail detail;
     if (death.outcome == record::Death::Outcome::released_before) {
@@ -132,7 +132,7 @@ record::Mismatch mismatch(const record::Death& death, const Release& release, st
         detail.birth = death.entry;
         detail.birth_address = reinterpret_cast<std::uintptr_t>(block);
         detail.birth_sizes = death.sizes;
-        fault(thread, detail, release, block, frame);
+        fault(thread, detail, exit, block, frame);
         return false;
     }
     const std::uintptr_t inside = record::block_around(reinterpret_cast<std::uintptr_t>(block));
@@ -144,7 +144,7 @@ record::Mismatch mismatch(const record::Death& death, const Release& release, st
     detail.birth_address = inside;
     if (inside != 0) detail.birth = record::find_block(reinterpret_cast<void*>(inside), detail.birth_sizes); // NOLINT
     detail.kind = record::FaultKind::unknown_free;
-    fault(thread, detail, release, block, frame);
+    fault(thread, detail, exit, block, frame);
     return false;
 }
 
@@ -165,7 +165,7 @@ void record_birth(void* block, std::size_t requested_bytes, Door door, const voi
     record::birth(thread, block, sizes, kind, site);
 }
 
-void release_slowly(void* block, const Release& how, const void* frame) noexcept
+void release_slowly(void* block, const Exit& exit, Stated stated, const void* frame) noexcept
 {
     const int saved_errno = errno;
     platform::ThreadState& thread = platform::thread_state;
@@ -174,16 +174,16 @@ void release_slowly(void* block, const Release& how, const void* frame) noexcept
     bool given_back = true;
     if (death.outcome == record::Death::Outcome::died) {
         record::FaultDetail detail;
-        detail.mismatch = mismatch(death, how, detail.stated);
+        detail.mismatch = mismatch(death, exit, stated, detail.stated);
         if (detail.mismatch != record::Mismatch::none) {
             detail.kind = record::FaultKind::mismatched_release;
             detail.birth = death.entry;
             detail.birth_address = reinterpret_cast<std::uintptr_t>(block);
             detail.birth_sizes = death.sizes;
-            fault(thread, detail, how, block, frame);
+            fault(thread, detail, exit, block, frame);
         }
     } else if (death.outcome != record::Death::Outcome::internal)
-        given_back = release_of_no_block(thread, death, block, how, frame);
+        given_back = release_of_no_block(thread, death, block, exit, frame);
     if (given_back) underlying.free(block);
     errno = saved_errno;
 }
@@ -193,7 +193,7 @@ void* resize(void* block, std::size_t requested_bytes, Api api, const void* fram
     platform::ThreadState& thread = platform::thread_state;
     if (thread.phase == 0) [[unlikely]]
         attach_thread(thread, 0);
-    const Release release{to_string(api), record::Kind::malloc_family};
+    const Exit exit{to_string(api), record::Kind::malloc_family};
     record::Resize step(thread, block);
     switch (step.before().outcome) {
     case record::Death::Outcome::died:
@@ -203,14 +203,14 @@ void* resize(void* block, std::size_t requested_bytes, Api api, const void* fram
                                              .birth = step.before().entry,
                                              .birth_address = reinterpret_cast<std::uintptr_t>(block),
                                              .birth_sizes = step.before().sizes};
-            fault(thread, detail, release, block, frame);
+            fault(thread, detail, exit, block, frame);
         }
         break;
     case record::Death::Outcome::internal: break;
     case record::Death::Outcome::released_before:
     case record::Death::Outcome::unknown:
         // Nothing may be read from a block that is not one: a new block is the most that can be given.
-        if (!release_of_no_block(thread, step.before(), block, release, frame)) {
+        if (!release_of_no_block(thread, step.before(), block, exit, frame)) {
             void* fresh = underlying.malloc(padded(requested_bytes));
             if (fresh != nullptr) record_birth(fresh, requested_bytes, {api, record::Kind::malloc_family}, frame);
             return fresh;

@@ -18,30 +18,38 @@ struct Door {
     std::uint8_t alignment_log2 = 0; ///< asked for; 0: the function's own
 };
 
-/// What a release function promises about the block it is given.
-struct Release {
+/// What a release function is to the record.
+struct Exit {
     const char* name;
-    record::Kind kind;                       ///< of the doors it belongs to
-    std::size_t stated_bytes = unstated;     ///< size that a sized release names
-    std::size_t stated_alignment = unstated; ///< alignment that an aligned release names
-    static constexpr std::size_t unstated = ~std::size_t{0};
+    record::Kind kind; ///< of the doors it belongs to
+};
+
+/// What a sized or an aligned release says of the block it is given.
+inline constexpr std::size_t unstated = ~std::size_t{0};
+struct Stated {
+    std::size_t bytes = unstated;
+    std::size_t alignment = unstated;
 };
 
 /// Records a block that the allocator underneath has just handed out.
 void record_birth(void* block, std::size_t requested_bytes, Door door, const void* frame) noexcept;
 
 /// Records a release of any sort and, unless it was a wrong one that would harm, gives the memory back. Keeps errno.
-void release_slowly(void* block, const Release& how, const void* frame) noexcept;
+void release_slowly(void* block, const Exit& exit, Stated stated, const void* frame) noexcept;
 
 /// Records a release and gives the memory back. Keeps errno (POSIX.1-2024 asks it of free).
-[[gnu::always_inline]] inline void release(void* block, const Release& how, const void* frame) noexcept
+template <const Exit& TheExit>
+[[gnu::always_inline]] inline void release(void* block, Stated stated, const void* frame) noexcept
 {
     if (block == nullptr) return;
     // glibc's free keeps errno itself since 2.33.
-    if (!underlying.glibc || how.stated_alignment != Release::unstated ||
-        !record::plain_death(platform::thread_state, block, how.kind, how.stated_bytes, Release::unstated)) [[unlikely]]
-        return release_slowly(block, how, frame);
-    underlying.free(block);
+    if (!underlying.glibc || stated.alignment != unstated ||
+        !record::plain_death(platform::thread_state, block, TheExit.kind, stated.bytes, unstated)) [[unlikely]] {
+        release_slowly(block, TheExit, stated, frame);
+        __asm__ volatile(""); // not as a jump, which would give up the frame that it is told of
+        return;
+    }
+    underlying.free(block); // as a jump: nothing is left to do here
 }
 
 /// realloc and its relatives for a block that is not nullptr: forwards and records.

@@ -13,6 +13,9 @@ using namespace heapmark::interpose;
 namespace {
 
 constexpr record::Kind c_family = record::Kind::malloc_family;
+constexpr Exit free_exit{"free", c_family};
+constexpr Exit free_sized_exit{"free_sized", c_family};
+constexpr Exit free_aligned_sized_exit{"free_aligned_sized", c_family};
 
 inline void* born(void* block, std::size_t requested_bytes, Door door, const void* frame) noexcept
 {
@@ -44,7 +47,7 @@ HEAPMARK_EXPORT void* malloc(std::size_t size)
     return born(underlying.malloc(padded(size)), size, {Api::malloc, c_family}, HEAPMARK_FRAME());
 }
 
-HEAPMARK_EXPORT void free(void* block) { release(block, {"free", c_family}, HEAPMARK_FRAME()); }
+HEAPMARK_EXPORT void free(void* block) { release<free_exit>(block, {}, HEAPMARK_FRAME()); }
 
 HEAPMARK_EXPORT void* calloc(std::size_t count, std::size_t size)
 {
@@ -124,12 +127,12 @@ HEAPMARK_EXPORT std::size_t malloc_usable_size(void* block)
 // C23 7.24.3.4 and 7.24.3.5.
 HEAPMARK_EXPORT void free_sized(void* block, std::size_t size)
 {
-    release(block, {"free_sized", c_family, size}, HEAPMARK_FRAME());
+    release<free_sized_exit>(block, {size}, HEAPMARK_FRAME());
 }
 
 HEAPMARK_EXPORT void free_aligned_sized(void* block, std::size_t alignment, std::size_t size)
 {
-    release(block, {"free_aligned_sized", c_family, size, alignment}, HEAPMARK_FRAME());
+    release<free_aligned_sized_exit>(block, {size, alignment}, HEAPMARK_FRAME());
 }
 
 } // extern "C"

@@ -30,6 +30,11 @@ constexpr Door array_door{Api::operator_new_array, Kind::new_array};
 constexpr Door aligned_single_door{Api::operator_new_aligned, Kind::new_aligned};
 constexpr Door aligned_array_door{Api::operator_new_array_aligned, Kind::new_array_aligned};
 
+constexpr Exit single_exit{"delete", Kind::new_single};
+constexpr Exit array_exit{"delete[]", Kind::new_array};
+constexpr Exit aligned_single_exit{"delete", Kind::new_aligned};
+constexpr Exit aligned_array_exit{"delete[]", Kind::new_array_aligned};
+
 inline void* obtain(size_t size) noexcept { return underlying.malloc(padded(size)); }
 
 inline void* obtain(size_t size, align_val_t alignment) noexcept
@@ -166,17 +171,14 @@ HEAPMARK_REPLACEABLE void* operator new[](size_t size, align_val_t alignment,
 
 // ---------------------------------------------------------------- delete
 
-HEAPMARK_HIDDEN void heapmark_delete(void* block) noexcept
-{
-    release(block, {"delete", Kind::new_single}, HEAPMARK_FRAME());
-}
+HEAPMARK_HIDDEN void heapmark_delete(void* block) noexcept { release<single_exit>(block, {}, HEAPMARK_FRAME()); }
 HEAPMARK_ALIAS("heapmark_delete") void operator delete(void* block) noexcept;
 
 HEAPMARK_REPLACEABLE void operator delete(void* block, size_t size) noexcept
 {
     if (replaced(BaseForm::delete_single)) [[unlikely]]
         return HEAPMARK_DERIVED("_ZdlPvm", void(void*, size_t), (block, size), ::operator delete(block));
-    release(block, {"delete", Kind::new_single, size}, HEAPMARK_FRAME());
+    release<single_exit>(block, {size}, HEAPMARK_FRAME());
 }
 
 HEAPMARK_REPLACEABLE void operator delete(void* block, [[maybe_unused]] const nothrow_t& tag) noexcept
@@ -184,14 +186,14 @@ HEAPMARK_REPLACEABLE void operator delete(void* block, [[maybe_unused]] const no
     if (replaced(BaseForm::delete_single)) [[unlikely]]
         return HEAPMARK_DERIVED("_ZdlPvRKSt9nothrow_t", void(void*, const nothrow_t&), (block, tag),
                                 ::operator delete(block));
-    release(block, {"delete", Kind::new_single}, HEAPMARK_FRAME());
+    release<single_exit>(block, {}, HEAPMARK_FRAME());
 }
 
 HEAPMARK_HIDDEN void heapmark_delete_array(void* block) noexcept
 {
     if (replaced(BaseForm::delete_single)) [[unlikely]]
         return HEAPMARK_DERIVED("_ZdaPv", void(void*), (block), ::operator delete(block));
-    release(block, {"delete[]", Kind::new_array}, HEAPMARK_FRAME());
+    release<array_exit>(block, {}, HEAPMARK_FRAME());
 }
 HEAPMARK_ALIAS("heapmark_delete_array") void operator delete[](void* block) noexcept;
 
@@ -199,7 +201,7 @@ HEAPMARK_REPLACEABLE void operator delete[](void* block, size_t size) noexcept
 {
     if (replaced(BaseForm::delete_single) || replaced(BaseForm::delete_array)) [[unlikely]]
         return HEAPMARK_DERIVED("_ZdaPvm", void(void*, size_t), (block, size), ::operator delete[](block));
-    release(block, {"delete[]", Kind::new_array, size}, HEAPMARK_FRAME());
+    release<array_exit>(block, {size}, HEAPMARK_FRAME());
 }
 
 HEAPMARK_REPLACEABLE void operator delete[](void* block, [[maybe_unused]] const nothrow_t& tag) noexcept
@@ -207,12 +209,12 @@ HEAPMARK_REPLACEABLE void operator delete[](void* block, [[maybe_unused]] const 
     if (replaced(BaseForm::delete_single) || replaced(BaseForm::delete_array)) [[unlikely]]
         return HEAPMARK_DERIVED("_ZdaPvRKSt9nothrow_t", void(void*, const nothrow_t&), (block, tag),
                                 ::operator delete[](block));
-    release(block, {"delete[]", Kind::new_array}, HEAPMARK_FRAME());
+    release<array_exit>(block, {}, HEAPMARK_FRAME());
 }
 
 HEAPMARK_HIDDEN void heapmark_delete_aligned(void* block, align_val_t alignment) noexcept
 {
-    release(block, {"delete", Kind::new_aligned, Release::unstated, number(alignment)}, HEAPMARK_FRAME());
+    release<aligned_single_exit>(block, {unstated, number(alignment)}, HEAPMARK_FRAME());
 }
 HEAPMARK_ALIAS("heapmark_delete_aligned") void operator delete(void* block, align_val_t alignment) noexcept;
 
@@ -221,7 +223,7 @@ HEAPMARK_REPLACEABLE void operator delete(void* block, size_t size, align_val_t 
     if (replaced(BaseForm::delete_aligned)) [[unlikely]]
         return HEAPMARK_DERIVED("_ZdlPvmSt11align_val_t", void(void*, size_t, align_val_t), (block, size, alignment),
                                 ::operator delete(block, alignment));
-    release(block, {"delete", Kind::new_aligned, size, number(alignment)}, HEAPMARK_FRAME());
+    release<aligned_single_exit>(block, {size, number(alignment)}, HEAPMARK_FRAME());
 }
 
 HEAPMARK_REPLACEABLE void operator delete(void* block, align_val_t alignment,
@@ -230,7 +232,7 @@ HEAPMARK_REPLACEABLE void operator delete(void* block, align_val_t alignment,
     if (replaced(BaseForm::delete_aligned)) [[unlikely]]
         return HEAPMARK_DERIVED("_ZdlPvSt11align_val_tRKSt9nothrow_t", void(void*, align_val_t, const nothrow_t&),
                                 (block, alignment, tag), ::operator delete(block, alignment));
-    release(block, {"delete", Kind::new_aligned, Release::unstated, number(alignment)}, HEAPMARK_FRAME());
+    release<aligned_single_exit>(block, {unstated, number(alignment)}, HEAPMARK_FRAME());
 }
 
 HEAPMARK_HIDDEN void heapmark_delete_array_aligned(void* block, align_val_t alignment) noexcept
@@ -238,7 +240,7 @@ HEAPMARK_HIDDEN void heapmark_delete_array_aligned(void* block, align_val_t alig
     if (replaced(BaseForm::delete_aligned)) [[unlikely]]
         return HEAPMARK_DERIVED("_ZdaPvSt11align_val_t", void(void*, align_val_t), (block, alignment),
                                 ::operator delete(block, alignment));
-    release(block, {"delete[]", Kind::new_array_aligned, Release::unstated, number(alignment)}, HEAPMARK_FRAME());
+    release<aligned_array_exit>(block, {unstated, number(alignment)}, HEAPMARK_FRAME());
 }
 HEAPMARK_ALIAS("heapmark_delete_array_aligned") void operator delete[](void* block, align_val_t alignment) noexcept;
 
@@ -247,7 +249,7 @@ HEAPMARK_REPLACEABLE void operator delete[](void* block, size_t size, align_val_
     if (replaced(BaseForm::delete_aligned) || replaced(BaseForm::delete_array_aligned)) [[unlikely]]
         return HEAPMARK_DERIVED("_ZdaPvmSt11align_val_t", void(void*, size_t, align_val_t), (block, size, alignment),
                                 ::operator delete[](block, alignment));
-    release(block, {"delete[]", Kind::new_array_aligned, size, number(alignment)}, HEAPMARK_FRAME());
+    release<aligned_array_exit>(block, {size, number(alignment)}, HEAPMARK_FRAME());
 }
 
 HEAPMARK_REPLACEABLE void operator delete[](void* block, align_val_t alignment,
@@ -256,5 +258,5 @@ HEAPMARK_REPLACEABLE void operator delete[](void* block, align_val_t alignment,
     if (replaced(BaseForm::delete_aligned) || replaced(BaseForm::delete_array_aligned)) [[unlikely]]
         return HEAPMARK_DERIVED("_ZdaPvSt11align_val_tRKSt9nothrow_t", void(void*, align_val_t, const nothrow_t&),
                                 (block, alignment, tag), ::operator delete[](block, alignment));
-    release(block, {"delete[]", Kind::new_array_aligned, Release::unstated, number(alignment)}, HEAPMARK_FRAME());
+    release<aligned_array_exit>(block, {unstated, number(alignment)}, HEAPMARK_FRAME());
 }

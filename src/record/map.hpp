@@ -113,12 +113,9 @@ public:
     /// a realloc, other blocks may have taken its place.
     [[nodiscard]] bool has_sizes(std::uintptr_t address, Entry entry) const noexcept;
 
-    /// The requested bytes alone.
-    [[nodiscard]] std::size_t requested_bytes(std::uintptr_t address, const std::atomic<std::uint64_t>* word,
-                                              Entry entry) const noexcept
+    /// The requested bytes alone, of a block that is not in the last granule of its leaf.
+    [[nodiscard]] static std::size_t requested_bytes(const std::atomic<std::uint64_t>* word, Entry entry) noexcept
     {
-        if (granule_in_leaf(address) == leaf_granules - 1) [[unlikely]]
-            return sizes(address, word, entry).requested_bytes;
         // Without a branch on the size, as in store_plain.
         const std::uint64_t source = (entry.has_extension() ? word + 1 : word)->load(std::memory_order_relaxed);
         return entry.has_extension() ? Extension::size(source) : entry.inline_requested();

@@ -73,13 +73,15 @@ struct Death {
                                                std::size_t stated_bytes, std::size_t unstated) noexcept
 {
     const auto address = reinterpret_cast<std::uintptr_t>(block);
-    std::atomic<std::uint64_t>* word = map.find(address);
-    if (word == nullptr) [[unlikely]]
+    Leaf* leaf = map.find_leaf(address);
+    const std::size_t granule = Map::granule_in_leaf(address);
+    if (leaf == nullptr || granule == leaf_granules - 1) [[unlikely]]
         return false;
+    std::atomic<std::uint64_t>* word = &leaf->words[granule];
     const Entry entry(word->load(std::memory_order_relaxed));
     if (!entry.is(kind, (address & 16) != 0) || (address & 15) != 0) [[unlikely]]
         return false;
-    const std::size_t requested_bytes = map.requested_bytes(address, word, entry);
+    const std::size_t requested_bytes = Map::requested_bytes(word, entry);
     if (stated_bytes != unstated && stated_bytes != requested_bytes) [[unlikely]]
         return false;
     word->store(entry.with_kind(Kind::released).word(), std::memory_order_release);
