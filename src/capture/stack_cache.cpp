@@ -35,15 +35,6 @@ struct Walk {
     unsigned joined; ///< index of the level that the walk came to
 };
 
-/// The value, as one that the processor need not wait for: it goes on with what stands in the level, which it has at
-/// hand, and only checks the branch that said that this is what the frame's rule leads to. So the steps of a walk, each
-/// of which needs the one before, overlap where frames are where others were before.
-inline std::uintptr_t guessed(std::uintptr_t value) noexcept
-{
-    asm("" : "+r"(value)); // or the compiler would see that the two are the same
-    return value;
-}
-
 /// Walks by rules until a level of [1, joinable] fits, the stack ends, or it is deep enough: `max_frames`, and then as
 /// far as it goes without trouble.
 inline End walk(const StackCache& stacks, RuleCache& rules, const Caller& caller, const platform::StackBounds& stack,
@@ -57,12 +48,9 @@ inline End walk(const StackCache& stacks, RuleCache& rules, const Caller& caller
     for (unsigned n = 0;; ++n) {
         result.fresh_count = n;
         while (level->sp < sp) --level; // ends at level 0, which no frame is as high as
-        if (level->sp == sp) {
-            sp = guessed(level->sp);
-            if ((level->frame & frame_address_mask) == pc && ((level->fp ^ fp) & level->fp_mask) == 0) {
-                result.joined = static_cast<unsigned>(level - stacks.levels);
-                return End::joined;
-            }
+        if (level->sp == sp && (level->frame & frame_address_mask) == pc && ((level->fp ^ fp) & level->fp_mask) == 0) {
+            result.joined = static_cast<unsigned>(level - stacks.levels);
+            return End::joined;
         }
         if (n == max_frames + look_ahead_frames) [[unlikely]]
             return End::deep_enough;
