@@ -55,7 +55,7 @@ int outcome(Call call) // 0: null, 1: a block (given back), 2: bad_alloc, 3: Gav
     try {
         void* block = call();
         if (block == nullptr) return 0;
-        free(block); // a mismatch, but what is asked here is only whether there is a block
+        free(opaque(block)); // a mismatch, but what is asked here is only whether there is a block
         return 1;
     } catch (const std::bad_alloc&) {
         return 2;
