@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <alloca.h>
 #include <dlfcn.h>
 #include <memory>
 #include <thread>
@@ -104,7 +105,7 @@ TEST_CASE("libraries that are unloaded, with others in their place")
     const void* first = nullptr;
     int same_place = 0;
     for (int round = 0; round < 60; ++round) {
-        void* handle = dlopen(round % 3 == 1 ? HEAPMARK_TEST_OTHER_PLUGIN : HEAPMARK_TEST_PLUGIN, RTLD_LAZY);
+        void* handle = dlopen(round % 2 == 1 ? HEAPMARK_TEST_LIKE_PLUGIN : HEAPMARK_TEST_OTHER_PLUGIN, RTLD_LAZY);
         REQUIRE(handle != nullptr);
         auto* run = reinterpret_cast<void (*)(int, void (*)())>(dlsym(handle, "plugin_run"));
         if (first == nullptr) first = reinterpret_cast<const void*>(run);
@@ -120,4 +121,79 @@ TEST_CASE("libraries that are unloaded, with others in their place")
     CHECK_FOUND_RIGHT(check.found, 60 * 12);
     CHECK(check.found.given_up == 0);
     MESSAGE("in the same place: ", same_place);
+}
+
+namespace {
+
+RefreshCheck* checked;
+
+inline void keep(void* object) noexcept { asm volatile("" : "+r"(object) : : "memory"); }
+
+void look_here() { check_refresh_here(*checked, heapmark::capture::max_depth_frames, 0); }
+
+/// Saves the frame register, as its caller left it.
+[[gnu::noinline]] void saving_fp()
+{
+    keep(__builtin_frame_address(0));
+    look_here();
+    keep(nullptr);
+}
+
+[[gnu::noinline]] void leaving_fp()
+{
+    look_here();
+    keep(nullptr);
+}
+
+/// Grows by what its caller grew less, so that the frames inside stay in their places.
+[[gnu::noinline]] void growing(std::size_t bytes, void (*next)())
+{
+    void* space = alloca(bytes);
+    keep(space);
+    next();
+    keep(space);
+}
+
+/// Its frame begins in the same place wherever its caller's ended.
+[[gnu::noinline]] void aligning(std::size_t, void (*next)())
+{
+    alignas(1024) char space[1024];
+    std::size_t bytes = 64; // that the compiler does not know: then g++ finds the frame by a saved stack pointer
+    asm volatile("" : "+r"(bytes));
+    keep(alloca(bytes));
+    keep(space);
+    next();
+    keep(space);
+}
+
+using Inner = void (*)(std::size_t bytes, void (*next)());
+
+/// The return address of the call before stays in what the second call's frame does not write.
+[[gnu::noinline]] void from_two_places(bool second, std::size_t less, Inner inner, void (*next)())
+{
+    if (second) {
+        void* space = alloca(64 + less);
+        keep(space);
+        inner(512 - less, next);
+        keep(nullptr);
+    } else {
+        void* space = alloca(64);
+        keep(space);
+        inner(512, next);
+        keep(space);
+    }
+}
+
+} // namespace
+
+TEST_CASE("frames that moved, with the old return addresses still in memory")
+{
+    RefreshCheck check;
+    checked = &check;
+    for (const Inner inner : {growing, aligning})
+        for (void (*const next)() : {saving_fp, leaving_fp, look_here})
+            for (const std::size_t less : {16U, 32U, 64U, 128U, 256U})
+                for (int round = 0; round < 8; ++round) from_two_places(round % 2 == 1, less, inner, next);
+    CHECK_FOUND_RIGHT(check.found, 240);
+    CHECK(check.found.given_up == 0);
 }
