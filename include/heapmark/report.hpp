@@ -11,10 +11,12 @@ namespace heapmark {
 
 /// One call that a frame stands for. A frame yields several where functions were inlined, innermost first.
 struct Call {
-    std::string function; ///< demangled; empty when unknown
-    std::string file;     ///< as the compiler recorded it; empty without debug information
-    unsigned line = 0;    ///< 0 when unknown
-    bool inlined = false; ///< into the next one of the list
+    std::string function;       ///< demangled; empty when unknown
+    std::string short_function; ///< the same as reports show it: default template arguments left out
+    std::string file;           ///< as the compiler recorded it; empty without debug information
+    unsigned line = 0;          ///< 0 when unknown
+    bool inlined = false;       ///< into the next one of the list
+    bool plumbing = false;      ///< of the allocator, heapmark or the C++ library
 };
 
 /// The calls behind a frame. Shape: never empty; innermost first; the last one is not inlined.

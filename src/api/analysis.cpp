@@ -68,6 +68,8 @@ std::vector<Call> resolve(Frame frame)
         call.file = name.file;
         call.line = name.line;
         call.inlined = name.inlined;
+        call.short_function = name.short_function;
+        call.plumbing = name.plumbing;
     }
     return calls;
 }

@@ -17,5 +17,9 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/heapmark-config.cmake.in
   ${PROJECT_BINARY_DIR}/heapmark-config.cmake INSTALL_DESTINATION ${package_dir})
 # Before 1.0 a new minor version may change the API.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/heapmark-config-version.cmake COMPATIBILITY SameMinorVersion)
+# Test frameworks: their targets are made where they are used.
+install(FILES ${CMAKE_CURRENT_LIST_DIR}/HeapmarkFrameworks.cmake DESTINATION ${package_dir})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/adapters/ DESTINATION ${package_dir}/adapters
+  FILES_MATCHING PATTERN "*_main.cpp" PATTERN "*_listener.cpp")
 install(FILES ${PROJECT_BINARY_DIR}/heapmark-config.cmake ${PROJECT_BINARY_DIR}/heapmark-config-version.cmake
   DESTINATION ${package_dir})

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSL-1.0
+// What all test frameworks have in common: a session that judges what each test left. The headers of the frameworks
+// (gtest.hpp ...) are glue around it; for a framework that has none, or none at all, use it as they do:
+//
+//     heapmark::TestSession session{heapmark::TestOptions{}};
+//     session.enter("parses nothing");
+//     parses_nothing();
+//     const heapmark::Verdict verdict = session.leave();
+//     for (const heapmark::Finding& finding : verdict.failures) complain(finding.file, finding.line, finding.text);
+//     return session.finish().failed ? 1 : 0;
+#ifndef HEAPMARK_ADAPTER_HPP
+#define HEAPMARK_ADAPTER_HPP
+
+#include <heapmark/suppressions.hpp>
+
+namespace heapmark {
+
+/// What makes a test fail.
+enum class Policy : std::uint8_t {
+    lost,      ///< memory that it left and that nothing points to; memory that something holds is shown
+    survivors, ///< any memory that it left
+    growth     ///< what it leaves each time that it is repeated, after the first
+};
+
+/// Shape: the members are HEAPMARK_OPTIONS' keys of the same name; the constructor reads that variable.
+struct TestOptions {
+    TestOptions();
+
+    Policy policy = Policy::survivors;
+    std::string suppressions;      ///< files, separated by commas
+    std::string baseline;          ///< file of what is left at the moment, which may only become less
+    bool update_baseline = false;  ///< write that file, and let everything pass
+    std::string sarif;             ///< file to write findings to, as SARIF 2.1.0
+    bool github = false;           ///< print findings as workflow commands of GitHub too
+    std::uint64_t repeats = 4;     ///< how often Policy::growth runs the tests where it is not told by the framework
+    std::uint64_t max_groups = 10; ///< findings told of one test; 0: all
+    std::string source_root;       ///< file names below it are shown relative to it
+};
+
+/// The blocks of one call stack.
+struct Finding {
+    Snapshot blocks;
+    std::string site; ///< function that asked for them
+    std::string file; ///< where, as the compiler recorded it; "" when unknown
+    unsigned line = 0;
+    std::string title; ///< one line: who left how much
+    std::string text;  ///< the stack, and what can be done about it
+};
+
+/// What a test, or a suite, left.
+struct Verdict {
+    std::string name;
+    std::vector<Finding> failures; ///< largest first
+    Counts left;                   ///< of what fails
+    Counts held;                   ///< of what something points to
+    Counts suppressed;
+    Counts expected;   ///< by expect_leak or the baseline
+    Counts background; ///< born meanwhile in threads that the test did not start: not judged
+    std::string notes; ///< lines for people that are not failures; "" for none
+
+    [[nodiscard]] bool failed() const noexcept { return !failures.empty(); }
+};
+
+/// The end of a run.
+struct Closing {
+    bool failed = false;
+    std::string text; ///< what to tell: unused suppressions, a baseline that may shrink, files that cannot be written
+};
+
+/// Judges tests. Suites enclose tests: what is born in an inner one is not the outer one's.
+/// Threads: one session a process, used by the thread that runs the tests. Its own memory is ignored.
+class TestSession {
+public:
+    /// Errors: std::invalid_argument and std::runtime_error for what `options` name and cannot be read.
+    explicit TestSession(const TestOptions& options);
+    ~TestSession();
+    TestSession(const TestSession&) = delete;
+    TestSession& operator=(const TestSession&) = delete;
+
+    /// The one that was made last and still lives, or nullptr.
+    [[nodiscard]] static TestSession* current() noexcept;
+
+    [[nodiscard]] const TestOptions& options() const noexcept;
+
+    /// Why nothing can be judged in this process, with the remedy; "" when all is well.
+    [[nodiscard]] static const char* problem() noexcept;
+
+    /// A suite or a test begins.
+    void enter(const std::string& name);
+    /// The innermost one ends. Where its file and line are known, a finding without any has those.
+    [[nodiscard]] Verdict leave(const char* file = nullptr, unsigned line = 0);
+
+    /// The current test is known to leave memory: what it leaves by `function` ("" for any) does not fail, but
+    /// leaving anything else than `blocks` blocks (0: any number but none) does.
+    void expect_leak(const char* reason, const char* function, std::uint64_t blocks, const char* file, unsigned line);
+
+    /// What was born in first..last in this thread and those that it started, without what is suppressed.
+    [[nodiscard]] Snapshot survivors(Generation first, Generation last);
+
+    /// Stacks of a snapshot as they are shown in findings.
+    [[nodiscard]] std::string describe(const Snapshot& snapshot) const;
+
+    /// All tests have run; `whole`: none was left out, so that what is unused can be told.
+    [[nodiscard]] Closing finish(bool whole);
+
+private:
+    struct State;
+    State* state_;
+};
+
+} // namespace heapmark
+
+#endif

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: BSL-1.0
+// Google Test: each test is judged by what it leaves on the heap. 1.12 and newer.
+// Link heapmark::gtest_main instead of GTest::gtest_main and no test needs to change. With a main of your own, link
+// heapmark::gtest and say, after InitGoogleTest:
+//
+//     heapmark::gtest::install();
+//
+// In tests, where more than "the test left something" is to be said:
+//
+//     EXPECT_NO_SURVIVORS(parser.parse(text));
+//     EXPECT_SURVIVORS(cache.fill(), 3, testing::Le(100));                    // blocks, bytes
+//     EXPECT_SURVIVORS(cache.fill(), heapmark::gtest::Bytes(testing::Le(100)));
+//     HEAPMARK_EXPECT_LEAK("the driver keeps its table; ticket 12");          // in a test that is known to leak
+#ifndef HEAPMARK_GTEST_HPP
+#define HEAPMARK_GTEST_HPP
+
+#include <heapmark/adapter.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <ostream>
+#include <sstream>
+#include <utility>
+
+namespace heapmark {
+
+/// How Google Test prints a snapshot; found by argument-dependent look-up.
+inline void PrintTo(const Snapshot& snapshot, std::ostream* out)
+{
+    *out << snapshot.size() << (snapshot.size() == 1 ? " block, " : " blocks, ") << snapshot.bytes() << " bytes";
+}
+
+namespace gtest {
+
+// ---------------------------------------------------------------- each test is judged
+
+/// Hears of tests after everybody else when they begin and before everybody else when they end, so that what other
+/// listeners do is no test's. OnTestEnd comes when the fixture is destroyed already.
+class Listener : public ::testing::EmptyTestEventListener {
+public:
+    explicit Listener(const TestOptions& options) : session_(options) {}
+
+    void OnTestProgramStart(const ::testing::UnitTest& /*suites*/) override
+    {
+        const ignore ours;
+        if (*TestSession::problem() != '\0')
+            fail(nullptr, 0, "heapmark: no allocation is recorded, so no test is checked", TestSession::problem());
+    }
+    void OnEnvironmentsSetUpStart(const ::testing::UnitTest& /*suites*/) override { session_.enter("the environment"); }
+    void OnEnvironmentsTearDownEnd(const ::testing::UnitTest& /*suites*/) override { leave(nullptr, 0, false); }
+
+    void OnTestSuiteStart(const ::testing::TestSuite& suite) override
+    {
+        const ignore ours;
+        session_.enter(std::string("suite ") + suite.name());
+    }
+    void OnTestSuiteEnd(const ::testing::TestSuite& /*suite*/) override { leave(nullptr, 0, true); }
+
+    void OnTestStart(const ::testing::TestInfo& test) override
+    {
+        const ignore ours;
+        session_.enter(std::string(test.test_suite_name()) + "." + test.name());
+    }
+    void OnTestEnd(const ::testing::TestInfo& test) override { leave(test.file(), test.line(), true); }
+
+    void OnTestProgramEnd(const ::testing::UnitTest& suites) override
+    {
+        const ignore ours;
+        const Closing closing = session_.finish(suites.test_to_run_count() == suites.total_test_count());
+        std::fputs(closing.text.c_str(), stdout);
+        std::fflush(stdout);
+        // Too late for a failure of a test, and too bad to pass in silence.
+        if (closing.failed) std::_Exit(1);
+    }
+
+private:
+    static void fail(const char* file, unsigned line, const std::string& title, const std::string& text)
+    {
+        ::testing::internal::AssertHelper(::testing::TestPartResult::kNonFatalFailure, file, static_cast<int>(line),
+                                          title.c_str()) = ::testing::Message() << text;
+    }
+
+    void leave(const char* file, int line, bool properties)
+    {
+        const ignore ours; // Google Test keeps results, too
+        const Verdict verdict = session_.leave(file, static_cast<unsigned>(line < 0 ? 0 : line));
+        for (const Finding& finding : verdict.failures)
+            fail(finding.file.empty() ? nullptr : finding.file.c_str(), finding.line, finding.title, finding.text);
+        if (!verdict.notes.empty()) {
+            std::fputs(verdict.notes.c_str(), stdout);
+            std::fflush(stdout);
+        }
+        if (properties && (verdict.left.blocks != 0 || verdict.failed())) record(verdict);
+    }
+
+    static void record(const Verdict& verdict)
+    {
+        ::testing::Test::RecordProperty("heapmark_blocks", std::to_string(verdict.left.blocks));
+        ::testing::Test::RecordProperty("heapmark_bytes", std::to_string(verdict.left.bytes));
+    }
+
+    TestSession session_;
+};
+
+/// Has each test judged. Call it once, after InitGoogleTest and before RUN_ALL_TESTS.
+/// Errors: what `options` name and cannot be read ends the program with status 2, saying so.
+inline void install(const TestOptions& options = TestOptions{})
+{
+    const ignore ours;
+    try {
+        ::testing::UnitTest::GetInstance()->listeners().Append(new Listener(options));
+    } catch (const std::exception& mistake) {
+        std::fprintf(stderr, "heapmark: %s\n", mistake.what());
+        std::exit(2);
+    }
+#ifdef GTEST_FLAG_SET
+    if (options.policy == Policy::growth && GTEST_FLAG_GET(repeat) == 1)
+        GTEST_FLAG_SET(repeat, static_cast<int>(options.repeats));
+#else
+    if (options.policy == Policy::growth && ::testing::GTEST_FLAG(repeat) == 1)
+        ::testing::GTEST_FLAG(repeat) = static_cast<int>(options.repeats);
+#endif
+}
+
+// ---------------------------------------------------------------- matchers of snapshots
+
+namespace detail {
+
+enum class Measure { blocks, bytes };
+
+class MeasureMatcher : public ::testing::MatcherInterface<const Snapshot&> {
+public:
+    MeasureMatcher(Measure measure, ::testing::Matcher<std::uint64_t> inner)
+        : measure_(measure), inner_(std::move(inner))
+    {}
+    bool MatchAndExplain(const Snapshot& snapshot, ::testing::MatchResultListener* listener) const override
+    {
+        const std::uint64_t value = measure_ == Measure::blocks ? snapshot.size() : snapshot.bytes();
+        *listener << "which has " << value << name();
+        return inner_.MatchAndExplain(value, listener);
+    }
+    void DescribeTo(std::ostream* out) const override { describe(out, false); }
+    void DescribeNegationTo(std::ostream* out) const override { describe(out, true); }
+
+private:
+    [[nodiscard]] const char* name() const { return measure_ == Measure::blocks ? " blocks" : " bytes"; }
+    void describe(std::ostream* out, bool negated) const
+    {
+        *out << "has" << name() << " whose number ";
+        if (negated)
+            inner_.DescribeNegationTo(out);
+        else
+            inner_.DescribeTo(out);
+    }
+
+    Measure measure_;
+    ::testing::Matcher<std::uint64_t> inner_;
+};
+
+class ByMatcher : public ::testing::MatcherInterface<const Snapshot&> {
+public:
+    ByMatcher(std::string function, ::testing::Matcher<const Snapshot&> inner)
+        : function_(std::move(function)), inner_(std::move(inner))
+    {}
+    bool MatchAndExplain(const Snapshot& snapshot, ::testing::MatchResultListener* listener) const override
+    {
+        return inner_.MatchAndExplain(snapshot.filter(in_function(function_.c_str())), listener);
+    }
+    void DescribeTo(std::ostream* out) const override
+    {
+        *out << "by " << function_ << ": ";
+        inner_.DescribeTo(out);
+    }
+    void DescribeNegationTo(std::ostream* out) const override
+    {
+        *out << "by " << function_ << ": ";
+        inner_.DescribeNegationTo(out);
+    }
+
+private:
+    std::string function_;
+    ::testing::Matcher<const Snapshot&> inner_;
+};
+
+/// Runs the statement in a generation of its own. What the macros judge is not judged again when the test ends.
+class Statement {
+public:
+    Statement() noexcept : first_(mark()) {}
+
+    [[nodiscard]] Snapshot survivors() const
+    {
+        const Generation last{static_cast<std::uint64_t>(mark()) - 1};
+        TestSession* session = TestSession::current();
+        const Snapshot left = session != nullptr
+                                  ? session->survivors(first_, last)
+                                  : heapmark::survivors(first_, last).filter(by_this_thread_and_its_children(first_));
+        for (const Block& block : left) forget(block.address);
+        return left;
+    }
+
+private:
+    Generation first_;
+};
+
+inline std::string stacks_of(const Snapshot& snapshot)
+{
+    if (const TestSession* session = TestSession::current()) return session->describe(snapshot);
+    return ::testing::PrintToString(snapshot);
+}
+
+/// For EXPECT_PRED_FORMAT: the first two arguments are the source of the others.
+inline ::testing::AssertionResult none(const char* /*left*/, const char* /*statement*/, const Snapshot& left,
+                                       const char* statement)
+{
+    const ignore ours;
+    if (*TestSession::problem() != '\0')
+        return ::testing::AssertionFailure() << "heapmark could not check it: " << TestSession::problem();
+    if (left.empty()) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << statement << "\nleft " << ::testing::PrintToString(left) << ":\n"
+                                         << stacks_of(left);
+}
+
+inline ::testing::AssertionResult as_told(const char* /*left*/, const char* /*statement*/, const char* /*told*/,
+                                          const Snapshot& left, const char* statement,
+                                          const ::testing::Matcher<const Snapshot&>& told)
+{
+    const ignore ours;
+    if (*TestSession::problem() != '\0')
+        return ::testing::AssertionFailure() << "heapmark could not check it: " << TestSession::problem();
+    if (told.Matches(left)) return ::testing::AssertionSuccess();
+    std::ostringstream expected;
+    told.DescribeTo(&expected);
+    return ::testing::AssertionFailure() << statement << "\nleft " << ::testing::PrintToString(left)
+                                         << "\nexpected: " << expected.str() << "\n"
+                                         << stacks_of(left);
+}
+
+class BothMatcher : public ::testing::MatcherInterface<const Snapshot&> {
+public:
+    BothMatcher(::testing::Matcher<const Snapshot&> one, ::testing::Matcher<const Snapshot&> other)
+        : one_(std::move(one)), other_(std::move(other))
+    {}
+    bool MatchAndExplain(const Snapshot& snapshot, ::testing::MatchResultListener* listener) const override
+    {
+        return one_.MatchAndExplain(snapshot, listener) && other_.MatchAndExplain(snapshot, listener);
+    }
+    void DescribeTo(std::ostream* out) const override
+    {
+        one_.DescribeTo(out);
+        *out << ", and ";
+        other_.DescribeTo(out);
+    }
+
+private:
+    ::testing::Matcher<const Snapshot&> one_;
+    ::testing::Matcher<const Snapshot&> other_;
+};
+
+} // namespace detail
+
+/// A snapshot whose number of blocks matches.
+inline ::testing::Matcher<const Snapshot&> Blocks(::testing::Matcher<std::uint64_t> number)
+{
+    return ::testing::MakeMatcher(new detail::MeasureMatcher(detail::Measure::blocks, std::move(number)));
+}
+
+/// A snapshot whose number of requested bytes matches.
+inline ::testing::Matcher<const Snapshot&> Bytes(::testing::Matcher<std::uint64_t> number)
+{
+    return ::testing::MakeMatcher(new detail::MeasureMatcher(detail::Measure::bytes, std::move(number)));
+}
+
+/// A snapshot of which the blocks with the function in their stack match.
+inline ::testing::Matcher<const Snapshot&> By(std::string function, ::testing::Matcher<const Snapshot&> blocks)
+{
+    return ::testing::MakeMatcher(new detail::ByMatcher(std::move(function), std::move(blocks)));
+}
+
+namespace detail {
+
+inline ::testing::Matcher<const Snapshot&> told(::testing::Matcher<const Snapshot&> snapshot) { return snapshot; }
+inline ::testing::Matcher<const Snapshot&> told(::testing::Matcher<std::uint64_t> blocks,
+                                                ::testing::Matcher<std::uint64_t> bytes)
+{
+    const ignore ours;
+    return ::testing::MakeMatcher(new BothMatcher(Blocks(std::move(blocks)), Bytes(std::move(bytes))));
+}
+
+inline void expect_leak(const char* file, int line, const char* reason, const char* function = "",
+                        std::uint64_t blocks = 0)
+{
+    if (TestSession* session = TestSession::current())
+        session->expect_leak(reason, function, blocks, file, static_cast<unsigned>(line));
+}
+
+} // namespace detail
+
+} // namespace gtest
+
+} // namespace heapmark
+
+#define HEAPMARK_GTEST_SURVIVORS(statement)                                                                            \
+    [&]() -> ::heapmark::Snapshot {                                                                                    \
+        const ::heapmark::gtest::detail::Statement heapmark_statement;                                                 \
+        static_cast<void>(heapmark_statement);                                                                         \
+        {                                                                                                              \
+            statement;                                                                                                 \
+        }                                                                                                              \
+        return heapmark_statement.survivors();                                                                         \
+    }()
+
+/// The statement leaves nothing on the heap, whether something points to it or not.
+#define EXPECT_NO_SURVIVORS(statement)                                                                                 \
+    EXPECT_PRED_FORMAT2(::heapmark::gtest::detail::none, HEAPMARK_GTEST_SURVIVORS(statement), #statement)
+#define ASSERT_NO_SURVIVORS(statement)                                                                                 \
+    ASSERT_PRED_FORMAT2(::heapmark::gtest::detail::none, HEAPMARK_GTEST_SURVIVORS(statement), #statement)
+
+/// The statement leaves what is told: a number of blocks and one of bytes (or matchers of those), or a matcher of
+/// the snapshot (heapmark::gtest::Blocks, Bytes, By).
+#define EXPECT_SURVIVORS(statement, ...)                                                                               \
+    EXPECT_PRED_FORMAT3(::heapmark::gtest::detail::as_told, HEAPMARK_GTEST_SURVIVORS(statement), #statement,           \
+                        ::heapmark::gtest::detail::told(__VA_ARGS__))
+#define ASSERT_SURVIVORS(statement, ...)                                                                               \
+    ASSERT_PRED_FORMAT3(::heapmark::gtest::detail::as_told, HEAPMARK_GTEST_SURVIVORS(statement), #statement,           \
+                        ::heapmark::gtest::detail::told(__VA_ARGS__))
+
+/// The test that says so is known to leave memory: HEAPMARK_EXPECT_LEAK("reason"), or only what a function asked for,
+/// HEAPMARK_EXPECT_LEAK("reason", "Driver::open"), or exactly so many blocks, HEAPMARK_EXPECT_LEAK("reason", "open", 2).
+/// It fails when the test does not leave them any more.
+#define HEAPMARK_EXPECT_LEAK(...) ::heapmark::gtest::detail::expect_leak(__FILE__, __LINE__, __VA_ARGS__)
+
+#endif

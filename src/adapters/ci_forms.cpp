@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "adapters/ci_forms.hpp"
+
+#include "adapters/named_stack.hpp"
+
+namespace heapmark::adapters {
+
+namespace {
+
+/// Escapes of workflow commands; in properties, ':' and ',' separate.
+std::string escaped_for_github(std::string_view text, bool property)
+{
+    std::string out;
+    for (const char c : text) {
+        if (c == '%')
+            out += "%25";
+        else if (c == '\r')
+            out += "%0D";
+        else if (c == '\n')
+            out += "%0A";
+        else if (property && c == ':')
+            out += "%3A";
+        else if (property && c == ',')
+            out += "%2C";
+        else
+            out += c;
+    }
+    return out;
+}
+
+std::string quoted_for_json(std::string_view text)
+{
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string out = "\"";
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\')
+            (out += '\\') += c;
+        else if (c == '\n')
+            out += "\\n";
+        else if (byte < 0x20)
+            ((out += "\\u00") += digits[byte >> 4]) += digits[byte & 15];
+        else
+            out += c;
+    }
+    return out + '"';
+}
+
+/// A path as a URI reference: RFC 3986 lets these characters stand as they are.
+std::string as_uri(std::string_view path)
+{
+    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/+@";
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    std::string out = path.substr(0, 1) == "/" ? "file://" : "";
+    for (const char c : path) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (plain.find(c) != std::string_view::npos)
+            out += c;
+        else
+            ((out += '%') += digits[byte >> 4]) += digits[byte & 15];
+    }
+    return out;
+}
+
+std::string location(std::string_view file, unsigned line, std::string_view message, std::string_view source_root)
+{
+    std::string out = R"({"physicalLocation":{"artifactLocation":{"uri":)";
+    out += quoted_for_json(as_uri(below(source_root, file))) + "}";
+    if (line != 0) out += R"(,"region":{"startLine":)" + std::to_string(line) + "}";
+    out += "}";
+    if (!message.empty()) out += R"(,"message":{"text":)" + quoted_for_json(message) + "}";
+    return out + "}";
+}
+
+std::string result(const Finding& finding, const std::string& source_root)
+{
+    std::string out = R"({"ruleId":"survivors","level":"error","message":{"text":)";
+    out += quoted_for_json(finding.title + "\n" + finding.text) + "}";
+    if (!finding.file.empty()) out += R"(,"locations":[)" + location(finding.file, finding.line, "", source_root) + "]";
+    if (!finding.blocks.empty()) {
+        const NamedStack& stack = names_of(finding.blocks[0].stack);
+        std::string frames;
+        for (std::size_t i = stack.site; i < stack.end; ++i) {
+            const Call& call = stack.calls[i].call;
+            if (call.file.empty()) continue;
+            const std::string& function = call.short_function.empty() ? call.function : call.short_function;
+            frames += (frames.empty() ? "" : ",") +
+                      (R"({"location":)" + location(call.file, call.line, function, source_root)) + "}";
+        }
+        if (!frames.empty()) out += R"(,"stacks":[{"frames":[)" + frames + "]}]";
+    }
+    out += R"(,"properties":{"blocks":)" + std::to_string(finding.blocks.size());
+    out += R"(,"bytes":)" + std::to_string(finding.blocks.bytes()) + "}}";
+    return out;
+}
+
+} // namespace
+
+std::string github_annotation(const Finding& finding, const std::string& source_root)
+{
+    std::string out = "::error ";
+    if (!finding.file.empty()) {
+        out += "file=" + escaped_for_github(below(source_root, finding.file), true) + ",";
+        if (finding.line != 0) out += "line=" + std::to_string(finding.line) + ",";
+    }
+    return out + "title=heapmark::" + escaped_for_github(finding.title + "\n" + finding.text, false) + "\n";
+}
+
+std::string sarif(const std::vector<Finding>& findings, const std::string& source_root)
+{
+    std::string out = R"({"$schema":"https://json.schemastore.org/sarif-2.1.0.json","version":"2.1.0","runs":[{"tool":)"
+                      R"({"driver":{"name":"heapmark","rules":[{"id":"survivors","shortDescription":)"
+                      R"({"text":"A test left memory behind"}}]}},"results":[)";
+    for (std::size_t i = 0; i < findings.size(); ++i) out += (i == 0 ? "\n" : ",\n") + result(findings[i], source_root);
+    return out + "\n]}]}\n";
+}
+
+} // namespace heapmark::adapters

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSL-1.0
+// Findings in the forms that continuous integration reads.
+#pragma once
+
+#include <heapmark/adapter.hpp>
+
+#include <vector>
+
+namespace heapmark::adapters {
+
+/// A line that GitHub turns into an annotation:
+/// https://docs.github.com/actions/reference/workflow-commands-for-github-actions
+[[nodiscard]] std::string github_annotation(const Finding& finding, const std::string& source_root);
+
+/// A log in SARIF 2.1.0: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+[[nodiscard]] std::string sarif(const std::vector<Finding>& findings, const std::string& source_root);
+
+} // namespace heapmark::adapters

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "adapters/named_stack.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <mutex>
+
+namespace heapmark::adapters {
+
+namespace {
+
+bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
+
+/// Functions of test frameworks, of heapmark, and those that call main and threads.
+bool is_harness(const NamedCall& named)
+{
+    constexpr std::array<std::string_view, 8> prefixes{
+        "testing::",  "doctest::",    "Catch::", "boost::unit_test::", "boost::detail::", "boost::execution_monitor::",
+        "heapmark::", "__libc_start_"};
+    constexpr std::array<std::string_view, 9> names{"main",     "_start",        "start_thread",
+                                                    "clone",    "__clone",       "clone3",
+                                                    "__clone3", "RUN_ALL_TESTS", "execute_native_thread_routine"};
+    const std::string_view name = named.bare_name;
+    return std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return starts_with(name, prefix); }) ||
+           std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool is_of_the_system(const NamedCall& named)
+{
+    return named.is_of_system_library() || starts_with(named.call.file, "/usr/include/");
+}
+
+NamedStack name_all(const Stack& stack)
+{
+    NamedStack named;
+    for (const Frame frame : stack)
+        for (const Call& call : resolve(frame)) {
+            NamedCall& last = named.calls.emplace_back();
+            last.call = call;
+            last.bare_name = bare_name(call.function);
+            last.module = module_path(frame);
+        }
+    const auto first =
+        std::find_if(named.calls.begin(), named.calls.end(), [](const NamedCall& call) { return !call.call.plumbing; });
+    if (first != named.calls.end()) named.site = static_cast<std::size_t>(first - named.calls.begin());
+
+    named.end = named.calls.size();
+    while (named.end > named.site + 1) {
+        const NamedCall& outermost = named.calls[named.end - 1];
+        if (!outermost.call.plumbing && !is_harness(outermost)) break;
+        --named.end;
+    }
+    return named;
+}
+
+} // namespace
+
+bool NamedCall::is_of_system_library() const noexcept
+{
+    return starts_with(module, "/lib/") || starts_with(module, "/usr/lib") || starts_with(module, "/lib64/");
+}
+
+std::string bare_name(std::string_view function)
+{
+    constexpr std::string_view anonymous = "(anonymous namespace)";
+    std::string name;
+    int depth = 0;
+    for (std::size_t i = 0; i < function.size(); ++i) {
+        const char c = function[i];
+        const bool is_operator = depth == 0 && name.size() >= 8 && name.compare(name.size() - 8, 8, "operator") == 0;
+        if (is_operator && (c == '<' || c == '>' || c == '(' || c == '-')) {
+            std::size_t length = 1; // <, <<, <=, <=>, ->, ->*, () ...
+            while (i + length < function.size() &&
+                   std::string_view("<>=-*)").find(function[i + length]) != std::string_view::npos)
+                ++length;
+            name += function.substr(i, length);
+            i += length - 1;
+        } else if (depth == 0 && c == '(' && function.substr(i, anonymous.size()) == anonymous) {
+            name += anonymous;
+            i += anonymous.size() - 1;
+        } else if (depth == 0 && c == '(') {
+            break;
+        } else if (c == '<') {
+            ++depth;
+        } else if (c == '>') {
+            --depth;
+        } else if (depth == 0) {
+            name += c;
+        }
+    }
+    // The return type of a template ends at a blank; those of "operator new" and of the anonymous namespace stay.
+    std::size_t start = 0;
+    for (std::size_t blank = name.find(' '); blank != std::string::npos; blank = name.find(' ', blank + 1)) {
+        const bool in_operator = blank >= 8 && name.compare(blank - 8, 8, "operator") == 0;
+        const bool in_anonymous = blank >= 10 && name.compare(blank - 10, 10, "(anonymous") == 0;
+        if (!in_operator && !in_anonymous) start = blank + 1;
+        if (in_operator) break;
+    }
+    return name.substr(start);
+}
+
+const NamedCall* NamedStack::place() const
+{
+    const NamedCall* any = nullptr;
+    for (std::size_t i = site; i < calls.size(); ++i) {
+        const NamedCall& call = calls[i];
+        if (call.call.file.empty() || call.call.line == 0 || call.call.plumbing) continue;
+        if (any == nullptr) any = &call;
+        if (i < end && !is_of_the_system(call) && !is_harness(call)) return &call;
+    }
+    return any;
+}
+
+const NamedStack& names_of(const Stack& stack)
+{
+    using Key = std::pair<const Frame*, std::size_t>;
+    const ignore ours;
+    static std::mutex mutex;
+    static auto& known = *new std::map<Key, NamedStack>; // read until the very end of the process
+    const std::lock_guard<std::mutex> lock(mutex);
+    const Key key{stack.begin(), stack.size()};
+    const auto found = known.find(key);
+    if (found != known.end()) return found->second;
+    return known.emplace(key, name_all(stack)).first->second;
+}
+
+std::string_view below(std::string_view root, std::string_view path) noexcept
+{
+    while (!root.empty() && root.back() == '/') root.remove_suffix(1);
+    if (root.empty() || !starts_with(path, root) || path.size() <= root.size() || path[root.size()] != '/') return path;
+    return path.substr(root.size() + 1);
+}
+
+std::string stack_lines(const NamedStack& stack, std::string_view source_root)
+{
+    if (stack.calls.empty()) return "     (no stack)\n";
+    std::vector<std::string> functions;
+    std::size_t column = 0;
+    constexpr std::size_t widest_column = 56;
+    for (std::size_t i = stack.site; i < stack.end; ++i) {
+        const Call& call = stack.calls[i].call;
+        std::string& text = functions.emplace_back(call.short_function.empty() ? call.function : call.short_function);
+        if (text.empty()) text = "(unknown function)";
+        if (text.size() <= widest_column) column = std::max(column, text.size());
+    }
+    std::string lines;
+    for (std::size_t i = 0; i < functions.size(); ++i) {
+        const NamedCall& named = stack.calls[stack.site + i];
+        const std::string number = std::to_string(i);
+        lines += std::string(4 - std::min<std::size_t>(number.size(), 3), ' ') + number + "  " + functions[i];
+        lines.append(column > functions[i].size() ? column - functions[i].size() : 0, ' ');
+        if (!named.call.file.empty()) {
+            lines += "  ";
+            lines += below(source_root, named.call.file);
+            if (named.call.line != 0) lines += ":" + std::to_string(named.call.line);
+        } else if (!named.module.empty()) {
+            lines += "  ";
+            lines += named.module.substr(named.module.rfind('/') + 1);
+        }
+        if (named.call.inlined) lines += "  (inlined)";
+        lines += '\n';
+    }
+    return lines;
+}
+
+std::string suppression_for(const NamedStack& stack)
+{
+    for (std::size_t i = stack.site; i < stack.end; ++i) {
+        const std::string& name = stack.calls[i].bare_name;
+        if (name.empty() || starts_with(name, "operator")) continue; // the name of many
+        return (i == stack.site ? "site:" : "function:") + name;
+    }
+    const NamedCall* place = stack.place();
+    if (place != nullptr) return "file:" + place->call.file.substr(place->call.file.rfind('/') + 1);
+    const NamedCall* site = stack.site_call();
+    if (site == nullptr || site->module.empty()) return {};
+    return "module:" + std::string(site->module.substr(site->module.rfind('/') + 1));
+}
+
+} // namespace heapmark::adapters

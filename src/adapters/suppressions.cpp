@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSL-1.0
+// Suppressions: read from text, matched against the names of a stack, and proposed for what was found.
+#include "adapters/named_stack.hpp"
+#include "adapters/pattern.hpp"
+
+#include <heapmark/suppressions.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+namespace heapmark {
+
+namespace {
+
+using adapters::matches;
+using adapters::NamedCall;
+using adapters::NamedStack;
+
+std::string_view trimmed(std::string_view text)
+{
+    const std::size_t first = text.find_first_not_of(" \t\r");
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+bool kind_from(std::string_view word, Suppression::Kind& kind)
+{
+    using Kind = Suppression::Kind;
+    for (const auto& [name, value] : {std::pair{"function", Kind::function},
+                                      {"site", Kind::site},
+                                      {"file", Kind::file},
+                                      {"module", Kind::module},
+                                      {"tag", Kind::tag},
+                                      {"leak", Kind::leak}})
+        if (word == name) {
+            kind = value;
+            return true;
+        }
+    return false;
+}
+
+bool matches_function(const std::string& pattern, const NamedCall& named)
+{
+    if (named.call.function.empty()) return false;
+    const std::string_view bare = named.bare_name;
+    return matches(pattern, named.call.function) || matches(pattern, bare) ||
+           matches(pattern, bare.substr(bare.rfind(':') + 1)) || matches(pattern, named.call.short_function);
+}
+
+/// The path, or a part of it that begins after a '/'.
+bool matches_path(const std::string& pattern, std::string_view path)
+{
+    if (path.empty()) return false;
+    if (matches(pattern, path)) return true;
+    for (std::size_t slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/', slash + 1))
+        if (matches(pattern, path.substr(slash + 1))) return true;
+    return false;
+}
+
+bool matches_module(const std::string& pattern, std::string_view path)
+{
+    return matches_path(pattern, path) || matches_path(pattern, path.substr(0, path.find(".so")));
+}
+
+/// LeakSanitizer's patterns stand for any part of a text.
+bool matches_leak(std::string pattern, const NamedCall& named)
+{
+    pattern = pattern.front() == '^' ? pattern.substr(1) : "*" + pattern;
+    if (!pattern.empty() && pattern.back() == '$')
+        pattern.pop_back();
+    else
+        pattern += '*';
+    return matches(pattern, named.call.function) || matches(pattern, named.call.file) || matches(pattern, named.module);
+}
+
+bool suppresses(const Suppression& suppression, const NamedStack& stack, std::string_view tag)
+{
+    const std::string& pattern = suppression.pattern;
+    const auto any_call = [&](auto matching) { return std::any_of(stack.calls.begin(), stack.calls.end(), matching); };
+    const auto is_function = [&](const NamedCall& call) {
+        // A built-in name without a scope is a system library's, not that of a program's function called the same.
+        if (suppression.built_in && pattern.find("::") == std::string::npos && !call.is_of_system_library())
+            return false;
+        return matches_function(pattern, call);
+    };
+    switch (suppression.kind) {
+    case Suppression::Kind::tag: return !tag.empty() && matches(pattern, tag);
+    case Suppression::Kind::site: return stack.site_call() != nullptr && is_function(*stack.site_call());
+    case Suppression::Kind::function: return any_call(is_function);
+    case Suppression::Kind::file: return any_call([&](auto& call) { return matches_path(pattern, call.call.file); });
+    case Suppression::Kind::module: return any_call([&](auto& call) { return matches_module(pattern, call.module); });
+    case Suppression::Kind::leak: return any_call([&](auto& call) { return matches_leak(pattern, call); });
+    }
+    return false;
+}
+
+} // namespace
+
+void Suppressions::add(std::string_view text, std::string_view origin)
+{
+    const ignore ours;
+    std::string reason;
+    for (unsigned number = 1; !text.empty(); ++number) {
+        const std::size_t end = text.find('\n');
+        const std::string_view line = trimmed(text.substr(0, end));
+        text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+        if (line.empty()) {
+            reason.clear();
+            continue;
+        }
+        if (line.front() == '#') {
+            reason += (reason.empty() ? "" : " ") + std::string(trimmed(line.substr(1)));
+            continue;
+        }
+        const std::size_t colon = line.find(':');
+        Suppression suppression;
+        suppression.origin = std::string(origin) + ":" + std::to_string(number);
+        if (colon == std::string_view::npos || !kind_from(trimmed(line.substr(0, colon)), suppression.kind))
+            throw std::invalid_argument(suppression.origin + ": \"" + std::string(line) +
+                                        "\" is not a suppression; write function:, site:, file:, module:, tag: or "
+                                        "leak:, then a pattern");
+        suppression.pattern = trimmed(line.substr(colon + 1));
+        if (suppression.pattern.empty())
+            throw std::invalid_argument(suppression.origin + ": the pattern is empty; \"*\" matches everything");
+        suppression.reason = reason;
+        list_.push_back(suppression);
+    }
+}
+
+void Suppressions::add_file(const std::string& path)
+{
+    const ignore ours;
+    std::ifstream file(path);
+    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    if (!file.is_open() || file.bad()) throw std::runtime_error("suppressions cannot be read from " + path);
+    add(text, path);
+}
+
+Suppression* Suppressions::find(const Block& block)
+{
+    const ignore ours;
+    const NamedStack& stack = adapters::names_of(block.stack);
+    const auto found = std::find_if(list_.begin(), list_.end(), [&](const Suppression& suppression) {
+        return suppresses(suppression, stack, block.tag);
+    });
+    return found == list_.end() ? nullptr : &*found;
+}
+
+std::string write_suppressions(const Snapshot& snapshot)
+{
+    std::string text;
+    for (const Group& group : snapshot.group_by(by_call_site)) {
+        const std::string line = adapters::suppression_for(adapters::names_of(group.front().stack));
+        text += "# " + std::to_string(group.size()) + (group.size() == 1 ? " block, " : " blocks, ") +
+                std::to_string(group.bytes()) + " bytes: " + std::string(group.label()) + "\n";
+        text += line.empty() ? "# no name is known for it, so no pattern can match\n" : line + "\n";
+    }
+    return text;
+}
+
+} // namespace heapmark

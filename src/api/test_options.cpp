@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSL-1.0
+// The options of test sessions, as HEAPMARK_OPTIONS has them.
+#include "platform/options.hpp"
+#include "platform/thread_state.hpp"
+
+#include <heapmark/adapter.hpp>
+
+#include <cstdlib>
+
+namespace heapmark {
+
+TestOptions::TestOptions()
+{
+    const platform::Guard guard;
+    const platform::Options& given = platform::options();
+    policy = static_cast<Policy>(given.policy);
+    suppressions = given.suppressions;
+    baseline = given.baseline;
+    update_baseline = given.update_baseline != 0;
+    sarif = given.sarif;
+    github = given.github != 0;
+    repeats = given.repeats;
+    if (given.max_groups != platform::Options{}.max_groups) max_groups = given.max_groups;
+    source_root = given.source_root;
+}
+
+} // namespace heapmark

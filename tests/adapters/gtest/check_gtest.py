@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""Runs the suites for Google Test and checks what they say: output, exit status, XML and JSON.
+
+Usage: check_gtest.py CASE LEAKY CLEAN
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as xml
+
+SOURCE = pathlib.Path(__file__).with_name("leaky_suite.cpp")
+FOUND = re.compile(r"^(\S+):(\d+): Failure\nheapmark: (.+?) left (\d+ blocks?)", re.M)
+
+
+def run(program: str, *arguments: str, options: str = "") -> subprocess.CompletedProcess:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("GTEST_", "HEAPMARK_"))}
+    if options:
+        environment["HEAPMARK_OPTIONS"] = options
+    return subprocess.run([program, *arguments], env=environment, text=True, check=False, timeout=300,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def seeded() -> set[tuple[str, int]]:
+    """(test, line) of each leak, from the comments in the source."""
+    leaks = set()
+    for number, line in enumerate(SOURCE.read_text().splitlines(), 1):
+        if found := re.search(r"// LEAKS (.*)", line):
+            for test in re.findall(r"suite \S+|\S+", found[1]):
+                leaks.add(("the environment" if test == "environment" else test, number))
+    return leaks
+
+
+def found(output: str) -> set[tuple[str, int]]:
+    return {(test, int(line)) for file, line, test, _ in FOUND.findall(output) if file.endswith(SOURCE.name)}
+
+
+def expect(wrong: list[str], condition: bool, text: str, output: str = "") -> None:
+    if not condition:
+        wrong.append(text + ("\n" + output if output else ""))
+
+
+def leaks(leaky: str, _clean: str) -> list[str]:
+    """Each seeded leak is told of, where it is, and nothing else is."""
+    wrong: list[str] = []
+    expected = seeded()
+    expect(wrong, len(expected) > 20, "too few leaks are seeded")
+    for arguments in ([], ["--gtest_shuffle", "--gtest_random_seed=7"], ["--gtest_repeat=2"]):
+        done = run(leaky, *arguments)
+        expect(wrong, found(done.stdout) == expected,
+               f"{arguments}: missed {sorted(expected - found(done.stdout))}, "
+               f"invented {sorted(found(done.stdout) - expected)}", done.stdout)
+        expect(wrong, done.returncode == 1, f"{arguments}: ended with {done.returncode}")
+        for text in re.findall(r"^heapmark: .*? left \d+ blocks?, \d+ bytes?.*?\n\n", done.stdout, re.M | re.S):
+            expect(wrong, "suppressions=FILE" in text or "expectation" in text or "correct the number" in text,
+                   "a finding does not end with what to do", text)
+    one = run(leaky, "--gtest_filter=Fixture.IsClean")
+    expect(wrong, "[       OK ] Fixture.IsClean" in one.stdout, "a clean test fails", one.stdout)
+    return wrong
+
+
+def clean(_leaky: str, clean_suite: str) -> list[str]:
+    """No finding, all at once and each test as the first of its process."""
+    wrong: list[str] = []
+    done = run(clean_suite)
+    expect(wrong, done.returncode == 0 and not FOUND.search(done.stdout), "findings in the clean suite", done.stdout)
+    listed = run(clean_suite, "--gtest_list_tests").stdout
+    suite, tests = "", []
+    for line in listed.splitlines():
+        if line.endswith("."):
+            suite = line
+        elif line.startswith("  "):
+            tests.append(suite + line.split()[0])
+    expect(wrong, len(tests) > 15, f"only {len(tests)} tests listed", listed)
+    for test in tests:
+        done = run(clean_suite, f"--gtest_filter={test}")
+        expect(wrong, done.returncode == 0 and "[==========] 1 test " in done.stdout, f"{test} alone", done.stdout)
+    return wrong
+
+
+def files(leaky: str, _clean: str) -> list[str]:
+    """Properties in XML and JSON; SARIF; annotations."""
+    wrong: list[str] = []
+    with tempfile.TemporaryDirectory() as folder:
+        run(leaky, f"--gtest_output=xml:{folder}/out.xml")
+        cases = {f"{case.get('classname')}.{case.get('name')}": case
+                 for case in xml.parse(f"{folder}/out.xml").getroot().iter("testcase")}
+        case = cases["Plain.Malloc"]
+        properties = {p.get("name"): p.get("value") for p in case.iter("property")}
+        expect(wrong, properties == {"heapmark_blocks": "3", "heapmark_bytes": "30"}, f"XML has {properties}")
+        expect(wrong, len(case.findall("failure")) == 1, "XML has no failure")
+        expect(wrong, not list(cases["Fixture.IsClean"].iter("failure")), "XML fails a clean test")
+
+        # Without the environment's finding: Google Test 1.12 writes a failure outside of suites without its comma.
+        suppressions = pathlib.Path(folder, "list.txt")
+        suppressions.write_text("site:*Environment::SetUp\n")
+        run(leaky, f"--gtest_output=json:{folder}/out.json", "--gtest_filter=Plain.Malloc",
+            options=f"suppressions={suppressions}")
+        case = json.loads(pathlib.Path(folder, "out.json").read_text())["testsuites"][0]["testsuite"][0]
+        expect(wrong, case.get("heapmark_bytes") == "30" and len(case["failures"]) == 1, f"JSON has {case}")
+
+        done = run(leaky, options=f"sarif={folder}/out.sarif:github=1:source_root={SOURCE.parent}")
+        log = json.loads(pathlib.Path(folder, "out.sarif").read_text())
+        results = log["runs"][0]["results"]
+        places = {(r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"],
+                   r["locations"][0]["physicalLocation"]["region"]["startLine"]) for r in results}
+        expect(wrong, log["version"] == "2.1.0" and places == {(SOURCE.name, line) for _, line in seeded()},
+               f"SARIF has {sorted(places)}")
+        expect(wrong, all(r["ruleId"] == "survivors" and r["message"]["text"] for r in results), "SARIF results")
+        annotations = set(re.findall(rf"^::error file={SOURCE.name},line=(\d+),title=heapmark::", done.stdout, re.M))
+        expect(wrong, annotations == {str(line) for _, line in seeded()}, f"annotations of {sorted(annotations)}")
+    return wrong
+
+
+def suppressing(leaky: str, _clean: str) -> list[str]:
+    """Suppression files, and the baseline."""
+    wrong: list[str] = []
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "list.txt")
+
+        def passes(test: str, *lines: str) -> subprocess.CompletedProcess:
+            file.write_text("\n".join(lines) + "\n")
+            return run(leaky, f"--gtest_filter={test}", options=f"suppressions={file}")
+
+        for line in ("site:copy_of", "function:*HelperFunction_Test::TestBody", "function:TestBody", "leak:copy_",
+                     "leak:^copy_of", "file:leaky_suite.cpp", "file:*suite.cpp", "module:adapter_gtest_leaky", "site:*"):
+            done = passes("Plain.HelperFunction", "# a reason", line)
+            expect(wrong, done.returncode in (0, 1) and "[  PASSED  ] 1 test." in done.stdout, f"{line} does not match",
+                   done.stdout)
+        for line in ("site:copy", "site:TestBody", "function:opy_of", "leak:^opy_of", "file:suite.cpp", "module:other",
+                     "tag:*", "leak:opy$"):
+            done = passes("Plain.HelperFunction", line)
+            expect(wrong, "[  FAILED  ] Plain.HelperFunction" in done.stdout, f"{line} matches", done.stdout)
+        done = passes("Plain.*", "nonsense")
+        expect(wrong, done.returncode == 2 and f"{file}:1" in done.stdout, "a wrong line is taken", done.stdout)
+        done = run(leaky, options=f"suppressions={folder}/none")
+        expect(wrong, done.returncode == 2 and "none" in done.stdout, "a missing file is no mistake", done.stdout)
+        done = passes("*", "", "function:no_such_function", "file:leaky_suite.cpp")
+        expect(wrong, f'{file}:2: "no_such_function" matched nothing' in done.stdout, "unused is not told", done.stdout)
+        expect(wrong, f'{file}:3: "leaky_suite.cpp" hides' in done.stdout, "too broad is not told", done.stdout)
+
+        baseline = pathlib.Path(folder, "baseline.txt")
+        record = f"baseline={baseline}:update_baseline=1"
+        done = run(leaky, "--gtest_filter=Plain.Malloc:Plain.TwoSites", options=record)
+        expect(wrong, done.returncode == 0, "recording a baseline fails", done.stdout)
+        done = run(leaky, "--gtest_filter=Plain.Malloc:Plain.TwoSites", options=f"baseline={baseline}")
+        expect(wrong, done.returncode == 0, "the baseline does not hold", done.stdout)
+        done = run(leaky, "--gtest_filter=Plain.New:Plain.Malloc", options=f"baseline={baseline}")
+        expect(wrong, found(done.stdout) == {leak for leak in seeded() if leak[0] == "Plain.New"},
+               "more than the baseline passes", done.stdout)
+        baseline.write_text(baseline.read_text().replace("3\tPlain.Malloc", "2\tPlain.Malloc"))
+        done = run(leaky, "--gtest_filter=Plain.Malloc", options=f"baseline={baseline}")
+        expect(wrong, done.returncode == 1, "more blocks than the baseline has pass", done.stdout)
+        baseline.write_text(baseline.read_text().replace("2\tPlain.Malloc", "9\tPlain.Malloc"))
+        done = run(leaky, options=f"baseline={baseline}")
+        expect(wrong, "Plain.Malloc" in done.stdout.split("less is left than")[-1], "no word of less", done.stdout)
+    return wrong
+
+
+def main(case: str, leaky: str, clean_suite: str) -> int:
+    wrong = globals()[case](leaky, clean_suite)
+    print("\n\n".join(wrong))
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:4]))
