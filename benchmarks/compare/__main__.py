@@ -28,7 +28,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=Path, required=True, help="build folder (./dev bench fills this in)")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, one round: checks that all works, no more")
-    parser.add_argument("--rounds", type=int, default=9, help="how often each peer has its turn (default: 9)")
+    parser.add_argument("--rounds", type=int, default=7, help="how often each peer has its turn (default: 7)")
     parser.add_argument("--seconds", type=float, default=0.2, help="that one run of a workload works for (default: 0.2)")
     parser.add_argument("--output", type=Path, help="folder for the results (default: benchmarks; of a quick run, the "
                                                     "build folder)")
@@ -39,8 +39,8 @@ def make_plan(chosen: argparse.Namespace, built: Path, scratch: str) -> measure.
     quick = chosen.quick
     return measure.Plan(
         built=str(built), scratch=scratch, rounds=1 if quick else chosen.rounds, seconds=0.01 if quick else chosen.seconds,
-        timeout=40 if quick else 150, old_blocks=5_000 if quick else 1_000_000,
-        document_bytes=20_000 if quick else 2_000_000, tables=1 if quick else 4,
+        timeout=40 if quick else 90, old_blocks=5_000 if quick else 1_000_000,
+        document_bytes=20_000 if quick else 2_000_000, tables=1 if quick else 2,
         compiler=shutil.which("clang++") or "", source=str(BENCHMARKS / "workloads/templates.cpp"),
         threads=[1, 2] if quick else [1, 2, 8], slow_in_cells=not quick)
 
@@ -101,7 +101,8 @@ def main() -> int:
     say(f"\n{time.monotonic() - started:.0f} s; written: RESULTS.md, RESULTS.json and survivors.svg in {output}")
     wrong = measure.gaps(plan, everybody, results)
     wrong += [f"{s.name}: no point of the curve" for s in curves[:2] if not s.points]
-    wrong += [f"goal without a figure: {g.what}" for g in reached if g.measured is None and not g.remark and not missing(plan, g)]
+    wrong += [f"goal without a figure: {g.what}" for g in reached
+              if g.measured is None and not g.remark and not missing(plan, g)]
     for line in wrong:
         print(f"WRONG: {line}", file=sys.stderr)
     return 1 if wrong else 0

@@ -8,6 +8,9 @@ from peers import Peer
 from process import NoFigure, run
 
 
+LONG_SECONDS = 3.0  # a slow peer whose run took longer is not run again
+
+
 @dataclass(frozen=True)
 class Cell:
     """A workload with a number of threads."""
@@ -82,14 +85,16 @@ def why_not(cell: Cell, peer: Peer, plan: Plan) -> str:
     """A reason known beforehand; "" when there is none."""
     if peer.missing:
         return peer.missing
-    if cell.workload == "compile":
-        return peer.no_foreign or ("" if plan.compiler else "clang++ is not installed")
+    if cell.workload == "compile" and (peer.no_foreign or not plan.compiler):
+        return peer.no_foreign or "clang++ is not installed"
     if peer.slow and not plan.slow_in_cells and cell != Cell("pair", 1):
         return "left out of a quick run, which takes slow peers once only"
     return ""
 
 
-def takes_part(cell: Cell, peer: Peer, turn: int) -> bool:
+def takes_part(cell: Cell, peer: Peer, turn: int, taken: dict[int, dict[str, float]]) -> bool:
+    if peer.slow and any(sample["wall_seconds"] > LONG_SECONDS for sample in taken.values()):
+        return False  # far from the others: once is enough
     if cell.workload == "million":  # asks thousands of times in one run
         return turn == 0 or (turn < 3 and not peer.slow)
     return turn % 3 == 0 or not peer.slow
@@ -102,7 +107,7 @@ def measure(plan: Plan, peers: list[Peer], say: Callable[[str], None]) -> Result
             say(f"round {turn + 1} of {plan.rounds}: {cell.workload}, threads: {cell.threads}")
             for peer in peers:
                 key = (cell, peer.name)
-                if key in results.reasons or not takes_part(cell, peer, turn):
+                if key in results.reasons or not takes_part(cell, peer, turn, results.samples.get(key, {})):
                     continue
                 if reason := why_not(cell, peer, plan):
                     results.reasons[key] = reason

@@ -19,7 +19,7 @@ class Peer:
     variant: str = "bare"  # which build of the workloads it watches
     environment: dict[str, str] = field(default_factory=dict)
     wrapper: list[str] = field(default_factory=list)
-    slow: bool = False  # measured in one round of three
+    slow: bool = False  # measured in one round of three, and only once where that took long
     ours: bool = False  # a failure is ours
     foreign: dict[str, str] | None = None  # environment for a program not built by us; None: as environment
     no_foreign: str = ""  # why it cannot watch such a program
@@ -73,14 +73,15 @@ def all_peers(build: dict, built: str, scratch: str) -> list[Peer]:
              no_question="the C API has no snapshots; the row of the linked library has the figure"),
         sanitizer("LeakSanitizer, fast unwinder", "lsan", "liblsan.so", "", "leak"),
         sanitizer("LeakSanitizer, slow unwinder", "lsan", "liblsan.so", ":fast_unwind_on_malloc=0", "leak", slow=True),
-        sanitizer("AddressSanitizer", "asan", "libasan.so", "", "address"),
+        sanitizer("AddressSanitizer", "asan", "libasan.so", "", "address",
+                  no_question="its leak check is LeakSanitizer's, which has a row of its own"),
         wrapped("heaptrack", "heaptrack", ["heaptrack", "-o", f"{scratch}/heaptrack"], no_question=no_marks),
         preloaded("gperftools heap checker", "libgoogle-perftools4", tcmalloc, {"HEAPCHECK": "local"}, slow=True),
         preloaded("gperftools heap profiler", "libgoogle-perftools4", tcmalloc,
                   {"HEAPPROFILE": f"{scratch}/profile", "HEAP_PROFILE_ALLOCATION_INTERVAL": "0",
                    "HEAP_PROFILE_INUSE_INTERVAL": "0"}, slow=True, no_question=no_marks + ", but to write a file"),
         preloaded("jemalloc profiling, every block", "libjemalloc2", library("libjemalloc.so.2"),
-                  {"MALLOC_CONF": "prof:true,lg_prof_sample:0"}),
+                  {"MALLOC_CONF": "prof:true,lg_prof_sample:0"}, slow=True),
         preloaded("dmalloc", "libdmalloc5", library("libdmallocthcxx.so.5"),
                   {"DMALLOC_OPTIONS": f"debug=0x403,lockon=20,log={scratch}/dmalloc.log"}, slow=True),
         wrapped("Valgrind memcheck", "valgrind",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from curve import Series, svg
 from goals import Goal
-from measure import Cell, Plan, Results, cells, spread
+from measure import LONG_SECONDS, Cell, Plan, Results, cells, spread
 from peers import Peer
 
 INTRODUCTION = """# Results
@@ -73,8 +73,8 @@ def million_table(peers: list[Peer], results: Results) -> str:
         question = results.values(cell, peer.name, "question_us")
         growth = results.values(cell, peer.name, "growth_bytes")
         blocks = results.values(cell, peer.name, "blocks")
-        asked = (time_in_words(spread(question)[0] * 1e3) if question
-                 else peer.no_question or results.reasons.get((cell, peer.name), "–"))
+        asked = results.reasons.get((cell, peer.name)) or peer.no_question or (
+            time_in_words(spread(question)[0] * 1e3) if question else "–")
         more = f"{(spread(growth)[0] - spread(bare)[0]) / blocks[0]:.3g}" if growth and bare and blocks else "–"
         rows.append([peer.name, asked, more if peer.name != "bare" else "0"])
     return table(["", "one question", "memory, bytes a block over bare"], rows)
@@ -124,7 +124,8 @@ def write(folder: Path, plan: Plan, peers: list[Peer], results: Results, curve: 
     (folder / "survivors.svg").write_text(svg(curve))
     text = [INTRODUCTION, "## Goals\n", goal_table(goals), "\n## Machine\n",
             table(["", ""], [[name, value] for name, value in machine.items()]),
-            f"\n{plan.rounds} rounds, of which slow peers took part in every third; {plan.seconds:g} s a run. A time is the "
+            f"\nRounds: {plan.rounds}; slow peers took part in every third, or in one where that took over {LONG_SECONDS:g} s. "
+            f"Time of a run: {plan.seconds:g} s. A time is the "
             "median of its quotients by the bare run of the same round, quartiles in brackets; a peak is the median of "
             "such quotients. The row of the bare program is absolute: time an operation, and peak memory."]
     for workload, heading in HEADINGS.items():

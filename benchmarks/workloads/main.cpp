@@ -57,16 +57,20 @@ void run_workers(const Settings& settings, const std::function<Worker*(unsigned 
     std::vector<double> rates(settings.threads);
     const auto run = [&](unsigned index) {
         const std::unique_ptr<Worker> worker(make(index));
-        worker->work();
+        auto start = Clock::now();
+        std::uint64_t operations = worker->work();
+        double elapsed = seconds_since(start);
+        const bool long_enough = elapsed >= settings.seconds; // under a very slow tool, one round has to do
         ++ready;
         while (ready.load() < settings.threads) std::this_thread::yield();
-        const auto start = Clock::now();
-        std::uint64_t operations = 0;
-        double elapsed = 0;
-        do {
-            operations += worker->work();
-            elapsed = seconds_since(start);
-        } while (elapsed < settings.seconds);
+        if (!long_enough) {
+            start = Clock::now();
+            operations = 0;
+            do {
+                operations += worker->work();
+                elapsed = seconds_since(start);
+            } while (elapsed < settings.seconds);
+        }
         rates[index] = static_cast<double>(operations) / elapsed;
     };
     std::vector<std::thread> threads;
