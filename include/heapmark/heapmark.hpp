@@ -405,4 +405,6 @@ void print(const Snapshot& snapshot, std::FILE* out);
 
 } // namespace heapmark
 
+#include <heapmark/explain.hpp>
+
 #endif

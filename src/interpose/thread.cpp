@@ -5,6 +5,7 @@
 #include "interpose/hooks.hpp"
 #include "interpose/underlying.hpp"
 
+#include "platform/live_threads.hpp"
 #include "platform/options.hpp"
 #include "platform/pages.hpp"
 #include "platform/process_end.hpp"
@@ -39,6 +40,8 @@ constinit std::atomic<int> end_key{-1}; ///< of pthread_key_create
 
 void release_caches(platform::ThreadState& thread) noexcept
 {
+    platform::release_live_thread(thread.live_thread);
+    thread.live_thread = 0;
     capture::StackCache* caches = thread.stack_cache; // the first of them
     // A signal handler may allocate here: first nothing may point to the pages.
     thread.stack_cache = nullptr;
@@ -81,6 +84,7 @@ struct Start {
     void* argument;
     std::uint32_t parent;
     std::uint32_t generation;
+    platform::LiveThreadIndex live_thread; ///< keeps the argument in sight: glibc's own record names this structure
     bool ignored;
 };
 
@@ -91,7 +95,14 @@ void* run_thread(void* start_address)
     platform::ThreadState& thread = platform::thread_state;
     {
         const platform::Guard guard;
-        attach_thread(thread, start.parent, start.generation);
+        if (thread.phase == unseen) {
+            thread.live_thread = start.live_thread;
+            attach_thread(thread, start.parent, start.generation);
+        } else { // a signal handler that allocated came first
+            platform::release_live_thread(thread.live_thread);
+            thread.live_thread = start.live_thread;
+            platform::begin_live_thread(thread.live_thread, thread.thread, thread.stack);
+        }
         if (start.ignored) ++thread.ignore_depth;
         underlying.free(handed_over);
     }
@@ -110,6 +121,8 @@ void attach_thread(platform::ThreadState& thread, std::uint32_t parent, std::uin
     platform::watch_process_end();
     thread.thread = record::add_thread(parent, generation);
     thread.stack = platform::stack_of_this_thread();
+    if (thread.live_thread == 0) thread.live_thread = platform::claim_live_thread(nullptr);
+    platform::begin_live_thread(thread.live_thread, thread.thread, thread.stack);
     if (auto* caches = static_cast<Caches*>(platform::map_pages(sizeof(Caches)))) {
         thread.stack_cache = &caches->stacks;
         thread.site_cache = &caches->sites;
@@ -143,9 +156,13 @@ extern "C" HEAPMARK_EXPORT int pthread_create(pthread_t* thread, const pthread_a
     }
     void* memory = underlying.malloc(sizeof(Start));
     if (memory == nullptr) return EAGAIN;
-    auto* start =
-        new (memory) Start{function, argument, self.thread, record::clock.generation(), self.ignore_depth != 0};
+    const platform::LiveThreadIndex live_thread = platform::claim_live_thread(argument);
+    auto* start = new (memory) Start{function,    argument, self.thread, record::clock.generation(),
+                                     live_thread, self.ignore_depth != 0};
     const int error = create(thread, attributes, run_thread, start);
-    if (error != 0) underlying.free(start);
+    if (error != 0) {
+        platform::release_live_thread(live_thread);
+        underlying.free(start);
+    }
     return error;
 }

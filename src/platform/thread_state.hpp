@@ -33,6 +33,7 @@ struct ThreadState {
     capture::RuleCache* rule_cache; ///< nullptr: none yet, or the thread is ending
     capture::StackCache* stack_cache;
     record::SiteCache* site_cache;
+    std::uint32_t live_thread; ///< LiveThreadIndex
     std::uint8_t phase; ///< 0 unseen, 1 being set up, 2 in use, 3 ending (caches given back)
 };
 

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSL-1.0
+// Why blocks are still alive: lost, or held, and by whom. Included by heapmark.hpp.
+//
+//     auto why = heapmark::explain(heapmark::survivors(g));
+//     CHECK(why.complete());
+//     CHECK(why.lost().empty());
+//     std::cout << why;
+#ifndef HEAPMARK_EXPLAIN_HPP
+#define HEAPMARK_EXPLAIN_HPP
+
+#include <heapmark/heapmark.hpp>
+
+namespace heapmark {
+
+/// Whether the program can still get to a block.
+enum class Reach : std::uint8_t {
+    held,            ///< a root leads to it
+    lost,            ///< nothing points to it, or it is on a cycle that nothing else points to
+    indirectly_lost, ///< only lost blocks lead to it
+    gone,            ///< freed before the search
+};
+
+/// Where a way to a block begins.
+struct Root {
+    enum class Kind : std::uint8_t {
+        data,            ///< global or static variable
+        thread_storage,  ///< thread_local variable
+        thread_key,      ///< value of pthread_setspecific
+        thread_argument, ///< argument of a thread's function
+        stack,           ///< variable of a running function
+        registers,       ///< of a running function
+        annotated,       ///< region named by add_root
+        loader,          ///< records of the dynamic loader
+    };
+
+    Kind kind{};
+    ThreadId thread{};             ///< that it belongs to, where it belongs to one that heapmark has seen
+    const void* address = nullptr; ///< of the pointer; a register's has none
+    std::string_view name;         ///< "registry", "draw(Scene&)" ...; "" when unknown. Valid until the process ends
+    std::string_view module;       ///< path of the variable's or function's module
+    std::size_t offset = 0;        ///< of the pointer in the variable
+};
+
+/// One block on a way, and where the pointer to the next one lies in it.
+struct Step {
+    Block block;
+    std::size_t offset = 0; ///< of the pointer to the next step's block; of no meaning in a path's last step
+};
+
+/// A shortest way from a root to a block.
+struct Path {
+    heapmark::Root root;
+    std::vector<Step> steps; ///< the last one is the block itself
+};
+
+/// Lost blocks under the one that nothing points to.
+struct LostGroup {
+    Block root;                ///< may be older than the survivors asked about
+    std::vector<Step> cycle;   ///< blocks that keep each other alive, `root` first; empty when it is on no cycle
+    Snapshot blocks;           ///< the survivors among root and what it leads to
+};
+
+struct ExplanationData;
+
+/// What a search for holders found. A value: stays valid when the blocks die.
+class Explanation {
+public:
+    Explanation() noexcept;
+    Explanation(const Explanation& other);
+    Explanation(Explanation&& other) noexcept;
+    Explanation& operator=(const Explanation& other);
+    Explanation& operator=(Explanation&& other) noexcept;
+    ~Explanation();
+
+    /// Survivors that the program cannot get to any more, with what only lost blocks hold.
+    [[nodiscard]] const Snapshot& lost() const noexcept;
+    /// Survivors that it can get to.
+    [[nodiscard]] const Snapshot& held() const noexcept;
+    /// Blocks of the snapshot that had been freed when the search began.
+    [[nodiscard]] const Snapshot& gone() const noexcept;
+
+    /// False when the search could not be made in full: what is called lost may be held then.
+    [[nodiscard]] bool complete() const noexcept;
+    /// Why it could not: "thread 12 (worker) did not stop within 1000 ms"; "" when complete.
+    [[nodiscard]] std::string_view problem() const noexcept;
+
+    /// What became of one block of the snapshot; `gone` for any other.
+    [[nodiscard]] Reach reach(const void* block) const noexcept;
+
+    /// Lost blocks by what they hang on, largest first (requested bytes of the survivors).
+    [[nodiscard]] const std::vector<LostGroup>& lost_groups() const noexcept;
+
+    /// A shortest way to a held block of the snapshot; no steps for any other.
+    [[nodiscard]] Path path(const void* block) const;
+
+private:
+    friend struct ExplanationAccess;
+    ExplanationData* data_; ///< nullptr: nothing was asked
+};
+
+struct ExplainOptions {
+    unsigned stop_limit_ms = 1000; ///< for threads to stop
+};
+
+/// Sorts the blocks of a snapshot by whether the program can still get to them. An empty snapshot costs nothing.
+/// All other threads stand still meanwhile; system calls that wait (sleep, poll) may return early in them, with EINTR.
+/// The search goes by what could be a pointer: an integer that looks like one holds a block, and so does a dead
+/// variable whose memory has not been used again. Pointers that are changed (tagged in the upper bits, XORed) or kept
+/// in memory from mmap hold nothing, unless that memory is named with add_root.
+/// Errors: see Explanation::complete.
+/// Threads: any, one search at a time. Heap path: allocates; not in signal handlers. Throws std::bad_alloc.
+/// Cost: grows with the memory in use: some 100 ns a live block.
+[[nodiscard]] Explanation explain(const Snapshot& snapshot, const ExplainOptions& options = ExplainOptions());
+
+} // namespace heapmark
+
+#endif

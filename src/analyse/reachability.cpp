@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSL-1.0
+// Breadth first, so that the first way found to a block is a shortest one. The queue keeps every block reached.
+#include "analyse/reachability.hpp"
+
+#include "platform/guarded_copy.hpp"
+
+#include <algorithm>
+
+namespace heapmark::analyse {
+namespace {
+
+constexpr std::size_t word_bytes = sizeof(std::uintptr_t);
+constexpr std::uintptr_t page_bytes = 4096;
+constexpr std::size_t buffer_words = page_bytes / word_bytes;
+
+} // namespace
+
+std::uintptr_t Reachability::after_fault(std::uintptr_t address) const noexcept
+{
+    const std::uintptr_t next_page = (address & ~(page_bytes - 1)) + page_bytes;
+    if (regions_ == nullptr) return next_page;
+    const auto* region = std::lower_bound(
+        regions_->begin(), regions_->end(), address,
+        [](const platform::MemoryRegion& r, std::uintptr_t value) { return r.end <= value; });
+    while (region != regions_->end() && !region->readable) ++region;
+    if (region == regions_->end()) return ~std::uintptr_t{0};
+    return std::max(next_page, region->begin); // the same region: gone since
+}
+
+/// Calls visit(word, address) for each aligned word of [begin, end) that can be read.
+template <class Visit>
+void Reachability::read_words(std::uintptr_t begin, std::uintptr_t end, Visit visit) noexcept
+{
+    std::uintptr_t buffer[buffer_words];
+    begin = (begin + word_bytes - 1) & ~(word_bytes - 1);
+    while (begin < end && end - begin >= word_bytes) {
+        const std::size_t wanted = std::min<std::size_t>((end - begin) / word_bytes, buffer_words);
+        const std::size_t count = platform::guarded_copy(buffer, begin, wanted);
+        for (std::size_t i = 0; i < count; ++i) visit(buffer[i], begin + i * word_bytes);
+        begin += count * word_bytes;
+        if (count != wanted) begin = after_fault(begin);
+    }
+}
+
+void Reachability::reach(Node node, Link link) noexcept
+{
+    if (links_[node].is_set()) return;
+    links_[node] = link;
+    if (!queue_.push_back(node)) out_of_memory_ = true;
+    if (wanted_ != nullptr && (*wanted_)[node] != 0) --wanted_left_;
+}
+
+bool Reachability::search(std::span<const RootRange> roots) noexcept
+{
+    const std::span<const Extent> blocks = index_.blocks();
+    links_.clear();
+    queue_.clear();
+    if (!links_.resize(blocks.size()) || !queue_.reserve(blocks.size())) return false;
+    const auto done = [&] { return out_of_memory_ || ended_early(); };
+
+    for (std::uint32_t i = 0; i < roots.size() && !done(); ++i) {
+        const RootRange& range = roots[i];
+        const std::uintptr_t first = range.begin & ~(word_bytes - 1);
+        read_words(range.begin, range.end, [&](std::uintptr_t word, std::uintptr_t address) {
+            const Node node = index_.find(word);
+            if (node == no_node) return;
+            if (range.of_allocator && word + word_bytes == blocks[node].content_end()) return;
+            reach(node, Link::from_root(i, (address - first) / word_bytes));
+        });
+    }
+    constexpr std::size_t ahead = 8; // blocks lie anywhere: their memory is asked for before its turn
+    for (std::size_t next = 0; next < queue_.size() && !done(); ++next) {
+        if (next + 2 * ahead < queue_.size()) __builtin_prefetch(&blocks[queue_[next + 2 * ahead]]);
+        if (next + ahead < queue_.size())
+            __builtin_prefetch(reinterpret_cast<const void*>(blocks[queue_[next + ahead]].begin)); // NOLINT
+        const Node from = queue_[next];
+        const Extent& block = blocks[from];
+        read_words(block.begin, block.content_end(), [&](std::uintptr_t word, std::uintptr_t address) {
+            if (const Node to = index_.find(word); to != no_node)
+                reach(to, Link::from_node(from, (address - block.begin) / word_bytes));
+        });
+    }
+    return !out_of_memory_;
+}
+
+void Reachability::add_edges(Node from, bool reached_targets, platform::PageVector<Edge>& edges) noexcept
+{
+    const Extent& block = index_.blocks()[from];
+    read_words(block.begin, block.content_end(), [&](std::uintptr_t word, std::uintptr_t address) {
+        const Node to = index_.find(word);
+        if (to == no_node || is_reached(to) != reached_targets) return;
+        if (!edges.push_back({from, to, address - block.begin})) out_of_memory_ = true;
+    });
+}
+
+bool Reachability::edges_of_unreached(platform::PageVector<Edge>& edges) noexcept
+{
+    edges.clear();
+    for (Node node = 0; node < index_.blocks().size() && !out_of_memory_; ++node)
+        if (!is_reached(node)) add_edges(node, false, edges);
+    return !out_of_memory_;
+}
+
+bool Reachability::edges_of_reached(platform::PageVector<Edge>& edges) noexcept
+{
+    edges.clear();
+    for (Node node = 0; node < index_.blocks().size() && !out_of_memory_; ++node)
+        if (is_reached(node)) add_edges(node, true, edges);
+    return !out_of_memory_;
+}
+
+} // namespace heapmark::analyse

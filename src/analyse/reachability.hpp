@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSL-1.0
+// Which blocks can be reached from roots, each by a shortest way, and which unreached block points to which.
+// Conservative: any word that could be a pointer is one. Works on pages of its own, and reads memory with care; what it
+// is asked about are plain structures, so tests feed it invented ones.
+#pragma once
+
+#include "analyse/block_index.hpp"
+#include "platform/memory_regions.hpp"
+
+#include <cstdint>
+
+namespace heapmark::analyse {
+
+/// Memory of which every aligned word may point to a block.
+struct RootRange {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+    /// Words that point to the last word of a block are the allocator's: it keeps free memory by the address of its
+    /// header, and glibc lets the header's first word be the block before's last.
+    bool of_allocator;
+};
+
+/// How a block is reached: from a word of a root range or of another block.
+class Link {
+public:
+    constexpr Link() noexcept = default;
+    static constexpr Link from_root(std::uint32_t range, std::uint64_t word) noexcept
+    {
+        return Link(root_bit | range, static_cast<std::uint32_t>(word));
+    }
+    static constexpr Link from_node(Node node, std::uint64_t word) noexcept
+    {
+        return Link(node + 1, static_cast<std::uint32_t>(word));
+    }
+
+    [[nodiscard]] constexpr bool is_set() const noexcept { return from_ != 0; }
+    [[nodiscard]] constexpr bool is_root() const noexcept { return (from_ & root_bit) != 0; }
+    [[nodiscard]] constexpr std::uint32_t root() const noexcept { return from_ & ~root_bit; } ///< index of the range
+    [[nodiscard]] constexpr Node node() const noexcept { return from_ - 1; }
+    [[nodiscard]] constexpr std::uint64_t offset() const noexcept { return std::uint64_t{word_} * sizeof(std::uintptr_t); }
+
+private:
+    constexpr Link(std::uint32_t from, std::uint32_t word) noexcept : from_(from), word_(word) {}
+    static constexpr std::uint32_t root_bit = std::uint32_t{1} << 31;
+
+    std::uint32_t from_ = 0;
+    std::uint32_t word_ = 0;
+};
+
+/// A pointer between two blocks.
+struct Edge {
+    Node from;
+    Node to;
+    std::uint64_t offset; ///< of the pointer in `from`
+};
+
+class Reachability {
+public:
+    explicit Reachability(const BlockIndex& index) noexcept : index_(index) {}
+
+    /// Where memory may be read, to pass quickly by what may not. Optional; a fault is survived either way.
+    void set_regions(const platform::PageVector<platform::MemoryRegion>* regions) noexcept { regions_ = regions; }
+
+    /// Ends the search as soon as all blocks that are `wanted` (one byte a node) have been reached.
+    void stop_when_reached(const platform::PageVector<std::uint8_t>& wanted, std::size_t count) noexcept
+    {
+        wanted_ = &wanted;
+        wanted_left_ = count;
+    }
+
+    /// Follows everything. Roots of a lower index win among ways of the same length. False when memory ran out.
+    [[nodiscard]] bool search(std::span<const RootRange> roots) noexcept;
+
+    [[nodiscard]] bool is_reached(Node node) const noexcept { return links_[node].is_set(); }
+    [[nodiscard]] Link link(Node node) const noexcept { return links_[node]; }
+    /// The blocks reached, nearest first.
+    [[nodiscard]] std::span<const Node> order() const noexcept { return queue_; }
+    /// Whether search() ended early: what is not reached may yet be.
+    [[nodiscard]] bool ended_early() const noexcept { return wanted_ != nullptr && wanted_left_ == 0; }
+
+    /// Pointers from each unreached block to unreached ones, in order of `from`. False when memory ran out.
+    [[nodiscard]] bool edges_of_unreached(platform::PageVector<Edge>& edges) noexcept;
+    /// Pointers from each reached block to blocks, in order of `from`.
+    [[nodiscard]] bool edges_of_reached(platform::PageVector<Edge>& edges) noexcept;
+
+private:
+    template <class Visit>
+    void read_words(std::uintptr_t begin, std::uintptr_t end, Visit visit) noexcept;
+    [[nodiscard]] std::uintptr_t after_fault(std::uintptr_t address) const noexcept;
+    void reach(Node node, Link link) noexcept;
+    void add_edges(Node from, bool reached_targets, platform::PageVector<Edge>& edges) noexcept;
+
+    const BlockIndex& index_;
+    const platform::PageVector<platform::MemoryRegion>* regions_ = nullptr;
+    const platform::PageVector<std::uint8_t>* wanted_ = nullptr;
+    std::size_t wanted_left_ = 0;
+    platform::PageVector<Link> links_;
+    platform::PageVector<Node> queue_;
+    bool out_of_memory_ = false;
+};
+
+} // namespace heapmark::analyse

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSL-1.0
+// explain(), and the value it returns.
+#include "analyse/immortal_text.hpp"
+#include "analyse/lost_groups.hpp"
+#include "api/heap_scan.hpp"
+#include "platform/thread_state.hpp"
+#include "snapshot/snapshot_access.hpp"
+
+#include <heapmark/heapmark.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace heapmark {
+
+using analyse::Link;
+using analyse::Node;
+using analyse::no_node;
+
+/// A block that some path or group may need.
+struct KnownBlock {
+    Node node;
+    Link link;
+    Block block;
+};
+
+struct ExplanationData {
+    Snapshot lost;
+    Snapshot held;
+    Snapshot gone;
+    bool complete = true;
+    std::string problem;
+    std::vector<LostGroup> groups;
+    std::vector<const void*> group_roots; ///< ascending
+    std::vector<KnownBlock> known;        ///< by node, and so by address
+    std::vector<platform::Root> roots;
+};
+
+struct ExplanationAccess {
+    static Explanation make(ExplanationData* data) noexcept
+    {
+        Explanation made;
+        made.data_ = data;
+        return made;
+    }
+};
+
+namespace {
+
+struct OneSearch;
+
+const Snapshot& nothing() noexcept
+{
+    static const Snapshot empty;
+    return empty;
+}
+
+bool contains(const Snapshot& snapshot, const void* address) noexcept
+{
+    const auto lower = [](const Block& block, const void* value) { return std::less<>{}(block.address, value); };
+    const Block* found = std::lower_bound(snapshot.begin(), snapshot.end(), address, lower);
+    return found != snapshot.end() && found->address == address;
+}
+
+const KnownBlock* find_node(const std::vector<KnownBlock>& known, Node node) noexcept
+{
+    const auto found =
+        std::lower_bound(known.begin(), known.end(), node, [](const KnownBlock& k, Node value) { return k.node < value; });
+    return found != known.end() && found->node == node ? &*found : nullptr;
+}
+
+void sort_survivors(const Snapshot& snapshot, const HeapScan& scan, ExplanationData& data)
+{
+    data.lost = data.held = data.gone = SnapshotAccess::without_blocks(snapshot);
+    for (std::size_t i = 0; i < snapshot.size(); ++i) {
+        // Without a search nothing may be called lost.
+        const Node node = scan.searched ? scan.asked[i] : no_node;
+        Snapshot& list = !scan.searched                       ? data.held
+                         : node == no_node                    ? data.gone
+                         : scan.reachability.is_reached(node) ? data.held
+                                                              : data.lost;
+        SnapshotAccess::append(list, snapshot[i]);
+    }
+}
+
+void group_lost(const HeapScan& scan, ExplanationData& data)
+{
+    if (data.lost.empty()) return;
+    std::vector<Node> nodes;
+    for (const HeapScan::Known& known : scan.known)
+        if (!scan.reachability.is_reached(known.node)) nodes.push_back(known.node);
+    std::vector<Node> survivors(scan.asked.begin(), scan.asked.end());
+    std::sort(survivors.begin(), survivors.end());
+
+    for (const analyse::LostGroup& found : analyse::lost_groups(nodes, scan.lost_edges, survivors)) {
+        LostGroup group;
+        group.blocks = SnapshotAccess::without_blocks(data.lost);
+        for (const Node member : found.members)
+            if (const KnownBlock* known = find_node(data.known, member); contains(data.lost, known->block.address))
+                SnapshotAccess::append(group.blocks, known->block);
+        if (group.blocks.empty()) continue;
+        group.root = find_node(data.known, found.root)->block;
+        for (const analyse::Edge& edge : found.cycle)
+            group.cycle.push_back({find_node(data.known, edge.from)->block, edge.offset});
+        data.group_roots.push_back(group.root.address);
+        data.groups.push_back(std::move(group));
+    }
+    std::sort(data.group_roots.begin(), data.group_roots.end(), std::less<>{});
+    std::stable_sort(data.groups.begin(), data.groups.end(), [](const LostGroup& a, const LostGroup& b) {
+        return a.blocks.bytes() > b.blocks.bytes();
+    });
+}
+
+void fill(const Snapshot& snapshot, const HeapScan& scan, ExplanationData& data)
+{
+    data.complete = scan.complete;
+    data.problem = scan.problem.text();
+    if (scan.searched)
+        for (const HeapScan::Known& known : scan.known)
+            data.known.push_back({known.node, scan.reachability.link(known.node), known.block});
+    data.roots.assign(scan.roots.begin(), scan.roots.end());
+    sort_survivors(snapshot, scan, data);
+    group_lost(scan, data);
+}
+
+} // namespace
+
+Explanation::Explanation() noexcept : data_(nullptr) {}
+
+Explanation::Explanation(const Explanation& other) : data_(nullptr)
+{
+    const platform::Guard guard;
+    if (other.data_ != nullptr) data_ = new ExplanationData(*other.data_);
+}
+
+Explanation::Explanation(Explanation&& other) noexcept : data_(other.data_) { other.data_ = nullptr; }
+
+Explanation& Explanation::operator=(const Explanation& other)
+{
+    Explanation copy(other);
+    std::swap(data_, copy.data_);
+    return *this;
+}
+
+Explanation& Explanation::operator=(Explanation&& other) noexcept
+{
+    std::swap(data_, other.data_);
+    return *this;
+}
+
+Explanation::~Explanation()
+{
+    const platform::Guard guard;
+    delete data_;
+}
+
+const Snapshot& Explanation::lost() const noexcept { return data_ == nullptr ? nothing() : data_->lost; }
+const Snapshot& Explanation::held() const noexcept { return data_ == nullptr ? nothing() : data_->held; }
+const Snapshot& Explanation::gone() const noexcept { return data_ == nullptr ? nothing() : data_->gone; }
+bool Explanation::complete() const noexcept { return data_ == nullptr || data_->complete; }
+std::string_view Explanation::problem() const noexcept { return data_ == nullptr ? "" : std::string_view(data_->problem); }
+
+Reach Explanation::reach(const void* block) const noexcept
+{
+    if (contains(held(), block)) return Reach::held;
+    if (!contains(lost(), block)) return Reach::gone;
+    const auto& roots = data_->group_roots;
+    return std::binary_search(roots.begin(), roots.end(), block, std::less<>{}) ? Reach::lost : Reach::indirectly_lost;
+}
+
+const std::vector<LostGroup>& Explanation::lost_groups() const noexcept
+{
+    static const std::vector<LostGroup> none;
+    return data_ == nullptr ? none : data_->groups;
+}
+
+Path Explanation::path(const void* block) const
+{
+    const platform::Guard guard;
+    Path path;
+    if (!contains(held(), block)) return path;
+    const auto& known = data_->known;
+    const auto is_lower = [](const KnownBlock& k, const void* address) { return std::less<>{}(k.block.address, address); };
+    const auto found = std::lower_bound(known.begin(), known.end(), block, is_lower);
+    const KnownBlock* at = found != known.end() && found->block.address == block ? &*found : nullptr;
+    std::size_t offset = 0;
+    while (at != nullptr) {
+        path.steps.push_back({at->block, offset});
+        offset = at->link.offset();
+        if (at->link.is_root()) {
+            const platform::Root& root = data_->roots[at->link.root()];
+            path.root.kind = static_cast<Root::Kind>(root.kind);
+            path.root.thread = ThreadId{root.thread};
+            path.root.address = reinterpret_cast<const void*>((root.begin & ~std::uintptr_t{7}) + offset); // NOLINT
+            break;
+        }
+        at = find_node(known, at->link.node());
+    }
+    std::reverse(path.steps.begin(), path.steps.end());
+    return path;
+}
+
+extern "C" void heapmark_explain_from(Explanation* result, const Snapshot* snapshot, const ExplainOptions* options,
+                                      const void* entry_stack) __attribute__((visibility("hidden"), used));
+
+extern "C" void heapmark_explain_from(Explanation* result, const Snapshot* snapshot, const ExplainOptions* options,
+                                      const void* entry_stack)
+{
+    const platform::Guard guard;
+    if (snapshot->empty()) {
+        new (result) Explanation;
+        return;
+    }
+    auto data = std::make_unique<ExplanationData>();
+    {
+        const analyse::ColdLock<OneSearch> lock;
+        HeapScan scan;
+        scan_heap(*snapshot, *options, entry_stack, scan);
+        fill(*snapshot, scan, *data);
+    }
+    new (result) Explanation(ExplanationAccess::make(data.release()));
+}
+
+// The search must see the caller's stack and kept registers as they are, and nothing of heapmark's own frames, where
+// addresses of the survivors lie about. So the way in puts the registers onto the stack and tells where that is.
+#if defined(__x86_64__)
+[[gnu::naked, gnu::no_instrument_function]] Explanation explain(const Snapshot&, const ExplainOptions&)
+{
+    asm("push %rbx\n\t.cfi_adjust_cfa_offset 8\n\t"
+        "push %rbp\n\t.cfi_adjust_cfa_offset 8\n\t"
+        "push %r12\n\t.cfi_adjust_cfa_offset 8\n\t"
+        "push %r13\n\t.cfi_adjust_cfa_offset 8\n\t"
+        "push %r14\n\t.cfi_adjust_cfa_offset 8\n\t"
+        "push %r15\n\t.cfi_adjust_cfa_offset 8\n\t"
+        "mov %rsp, %rcx\n\t" // fourth argument
+        "push %rdi\n\t.cfi_adjust_cfa_offset 8\n\t"
+        "call heapmark_explain_from\n\t"
+        "pop %rax\n\t.cfi_adjust_cfa_offset -8\n\t" // where the result was to go
+        "pop %r15\n\t.cfi_adjust_cfa_offset -8\n\t"
+        "pop %r14\n\t.cfi_adjust_cfa_offset -8\n\t"
+        "pop %r13\n\t.cfi_adjust_cfa_offset -8\n\t"
+        "pop %r12\n\t.cfi_adjust_cfa_offset -8\n\t"
+        "pop %rbp\n\t.cfi_adjust_cfa_offset -8\n\t"
+        "pop %rbx\n\t.cfi_adjust_cfa_offset -8\n\t"
+        "ret");
+}
+#else
+#error "heapmark: explain is not written for this processor yet"
+#endif
+
+} // namespace heapmark
