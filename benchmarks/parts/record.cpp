@@ -128,8 +128,8 @@ void snapshot(benchmark::State& state)
     }
     release_all(thread, count);
     using Counter = benchmark::Counter;
-    state.counters["per_survivor"] =
-        Counter(static_cast<double>(count) * static_cast<double>(state.iterations()), Counter::kIsRate | Counter::kInvert);
+    state.counters["per_survivor"] = Counter(static_cast<double>(count) * static_cast<double>(state.iterations()),
+                                             Counter::kIsRate | Counter::kInvert);
 }
 
 BENCHMARK(mark_alone)->Iterations(100'000); // each takes a generation, for ever

@@ -35,7 +35,8 @@ void fill(Filler& filler, std::size_t count)
 {
     filler.blocks.reserve(count);
     while (filler.blocks.size() < count)
-        walk<8>(filler.random(), [](void* one) { static_cast<Filler*>(one)->add(); }, &filler);
+        walk<8>(
+            filler.random(), [](void* one) { static_cast<Filler*>(one)->add(); }, &filler);
 }
 
 /// Holes for new blocks all over the heap.

@@ -79,7 +79,8 @@ private:
     void walk_and_pair()
     {
         for (unsigned i = 0; i < pairs_at_a_time; ++i)
-            walk<8>(random_(), [](void* self) { static_cast<WalkingPairs*>(self)->make_pair(); }, this);
+            walk<8>(
+                random_(), [](void* self) { static_cast<WalkingPairs*>(self)->make_pair(); }, this);
     }
 };
 

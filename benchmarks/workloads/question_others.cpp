@@ -40,7 +40,10 @@ public:
         find<void(void*, const char*)>("_ZN15HeapLeakCheckerC1EPKc")(object_, "question");
         begun_ = true;
     }
-    void ask(std::size_t) override { find<bool(void*, int)>("_ZN15HeapLeakChecker9DoNoLeaksENS_15ShouldSymbolizeE")(object_, 0); }
+    void ask(std::size_t) override
+    {
+        find<bool(void*, int)>("_ZN15HeapLeakChecker9DoNoLeaksENS_15ShouldSymbolizeE")(object_, 0);
+    }
     ~HeapCheckerQuestion() override { end(); }
 
 private:

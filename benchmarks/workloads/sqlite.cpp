@@ -48,7 +48,8 @@ public:
 private:
     void run(const char* statements)
     {
-        check(sqlite3_exec(database_, statements, [](void*, int, char**, char**) { return 0; }, nullptr, nullptr),
+        check(sqlite3_exec(
+                  database_, statements, [](void*, int, char**, char**) { return 0; }, nullptr, nullptr),
               database_);
     }
 

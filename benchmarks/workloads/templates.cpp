@@ -39,8 +39,7 @@ int use_all(std::integer_sequence<int, N...>, const std::string& name)
     std::tuple<Table<N>...> tables;
     std::variant<Number<N>...> last;
     ((last = Number<N>{}), ...);
-    return (std::get<N>(tables).use(name) + ... +
-            std::visit([](auto number) { return number.value; }, last));
+    return (std::get<N>(tables).use(name) + ... + std::visit([](auto number) { return number.value; }, last));
 }
 
 } // namespace
@@ -49,7 +48,4 @@ int use_all(std::integer_sequence<int, N...>, const std::string& name)
 #define TABLES 8
 #endif
 
-int compile_me(const std::string& name)
-{
-    return use_all(std::make_integer_sequence<int, TABLES>{}, name);
-}
+int compile_me(const std::string& name) { return use_all(std::make_integer_sequence<int, TABLES>{}, name); }
