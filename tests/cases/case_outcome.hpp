@@ -139,8 +139,4 @@ inline Marks marks;
 
 } // namespace case_mapping
 
-/* Whether a survivor is lost or reachable is not asked of heapmark here: that needs a scan for holders. */
-#define CASE_EXPECT_LOST(count, bytes) ::case_mapping::outcome.leave_out()
-#define CASE_EXPECT_REACHABLE(count, bytes) ::case_mapping::outcome.leave_out()
-
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The words of case.h in terms of <heapmark/heapmark.hpp>. A figure that does not hold prints the survivors, and makes
-// the program end with status 1. Left empty: lost and reachable (case_outcome.hpp).
+// the program end with status 1.
 #ifndef HEAPMARK_TESTS_MAPPING_HPP
 #define HEAPMARK_TESTS_MAPPING_HPP
 
@@ -61,6 +61,24 @@ inline void from(const char* function, std::uint64_t blocks, std::uint64_t bytes
     std::fflush(stdout);
 }
 
+/// Blocks that nothing leads to, or that something does.
+inline void reach(bool lost, std::uint64_t blocks, std::uint64_t bytes, const char* file, int line)
+{
+    const heapmark::Explanation why = heapmark::explain(heapmark::survivors(last_mark()));
+    outcome.check(why.complete(), file, line, "the search for holders", "complete", why.problem().data());
+    const heapmark::Snapshot& found = lost ? why.lost() : why.held();
+    if (check_totals({found.size(), found.bytes()}, blocks, bytes, lost ? "lost" : "reachable", file, line)) return;
+    std::fflush(stdout);
+    heapmark::print(why.lost(), stdout);
+    heapmark::print(why.held(), stdout);
+    std::fflush(stdout);
+    for (const heapmark::Block& block : why.held()) {
+        const heapmark::Path path = why.path(block.address);
+        say("%lu bytes: root of kind %d at %p, %lu steps\n", static_cast<unsigned long>(block.size),
+            static_cast<int>(path.root.kind), path.root.address, static_cast<unsigned long>(path.steps.size()));
+    }
+}
+
 inline void fault_count(std::uint64_t found, std::uint64_t stated, const char* what, const char* file, int line)
 {
     check_totals({found, 0}, stated, CASE_ANY, what, file, line);
@@ -72,6 +90,8 @@ inline void fault_count(std::uint64_t found, std::uint64_t stated, const char* w
 #define CASE_EXPECT_SURVIVORS(count, bytes) ::case_mapping::survivors(count, bytes, __FILE__, __LINE__)
 #define CASE_EXPECT_GENERATION(n, count, bytes) ::case_mapping::generation(n, count, bytes, __FILE__, __LINE__)
 #define CASE_EXPECT_FROM(func, count, bytes) ::case_mapping::from(func, count, bytes, __FILE__, __LINE__)
+#define CASE_EXPECT_LOST(count, bytes) ::case_mapping::reach(true, count, bytes, __FILE__, __LINE__)
+#define CASE_EXPECT_REACHABLE(count, bytes) ::case_mapping::reach(false, count, bytes, __FILE__, __LINE__)
 #define CASE_EXPECT_MISMATCHES(count)                                                                                  \
     ::case_mapping::fault_count(heapmark::faults().mismatched_releases - ::case_mapping::mismatches_at_mark, count,    \
                                 "mismatched releases", __FILE__, __LINE__)
