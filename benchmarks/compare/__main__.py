@@ -39,7 +39,7 @@ def make_plan(chosen: argparse.Namespace, built: Path, scratch: str) -> measure.
     quick = chosen.quick
     return measure.Plan(
         built=str(built), scratch=scratch, rounds=1 if quick else chosen.rounds, seconds=0.01 if quick else chosen.seconds,
-        timeout=40 if quick else 90, old_blocks=5_000 if quick else 1_000_000,
+        timeout=40 if quick else 60, old_blocks=5_000 if quick else 1_000_000,
         document_bytes=20_000 if quick else 2_000_000, tables=1 if quick else 2,
         compiler=shutil.which("clang++") or "", source=str(BENCHMARKS / "workloads/templates.cpp"),
         threads=[1, 2] if quick else [1, 2, 8], slow_in_cells=not quick)
