@@ -15,6 +15,7 @@
 
 #include <cerrno>
 #include <climits>
+#include <cstring>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -36,20 +37,43 @@ struct Caches {
     capture::RuleCache rules;
 };
 
+/// Caches of ended threads, for the next ones: mapping and first touching the pages is most of what a thread costs.
+/// What rules and sites say holds for every thread.
+constinit std::atomic<Caches*> spare_caches[16]{};
+
+Caches* take_caches() noexcept
+{
+    for (std::atomic<Caches*>& spare : spare_caches) {
+        if (spare.load(std::memory_order_relaxed) == nullptr) continue;
+        if (Caches* taken = spare.exchange(nullptr, std::memory_order_acquire)) return taken;
+    }
+    return static_cast<Caches*>(platform::map_pages(sizeof(Caches)));
+}
+
+void give_back(Caches* caches) noexcept
+{
+    std::memset(static_cast<void*>(&caches->stacks), 0, sizeof caches->stacks); // the stack that it tells of is gone
+    for (std::atomic<Caches*>& spare : spare_caches) {
+        Caches* none = nullptr;
+        if (spare.compare_exchange_strong(none, caches, std::memory_order_release, std::memory_order_relaxed)) return;
+    }
+    platform::unmap_pages(caches, sizeof(Caches));
+}
+
 constinit std::atomic<int> end_key{-1}; ///< of pthread_key_create
 
 void release_caches(platform::ThreadState& thread) noexcept
 {
     platform::release_live_thread(thread.live_thread);
     thread.live_thread = 0;
-    capture::StackCache* caches = thread.stack_cache; // the first of them
-    // A signal handler may allocate here: first nothing may point to the pages.
+    auto* caches = reinterpret_cast<Caches*>(thread.stack_cache); // the first of them
+    // A signal handler may allocate here: first nothing may point to them.
     thread.stack_cache = nullptr;
     thread.rule_cache = nullptr;
     thread.site_cache = nullptr;
     thread.phase = ending;
     __asm__ volatile("" : : : "memory");
-    if (caches != nullptr) platform::unmap_pages(caches, sizeof(Caches));
+    if (caches != nullptr) give_back(caches);
 }
 
 /// Runs in each round of thread-specific destructors. Other destructors may still allocate, so it puts itself back
@@ -123,7 +147,7 @@ void attach_thread(platform::ThreadState& thread, std::uint32_t parent, std::uin
     thread.stack = platform::stack_of_this_thread();
     if (thread.live_thread == 0) thread.live_thread = platform::claim_live_thread(nullptr);
     platform::begin_live_thread(thread.live_thread, thread.thread, thread.stack);
-    if (auto* caches = static_cast<Caches*>(platform::map_pages(sizeof(Caches)))) {
+    if (Caches* caches = take_caches()) {
         thread.stack_cache = &caches->stacks;
         thread.site_cache = &caches->sites;
         thread.rule_cache = &caches->rules;
@@ -157,8 +181,8 @@ extern "C" HEAPMARK_EXPORT int pthread_create(pthread_t* thread, const pthread_a
     void* memory = underlying.malloc(sizeof(Start));
     if (memory == nullptr) return EAGAIN;
     const platform::LiveThreadIndex live_thread = platform::claim_live_thread(argument);
-    auto* start = new (memory) Start{function,    argument, self.thread, record::clock.generation(),
-                                     live_thread, self.ignore_depth != 0};
+    auto* start = new (memory)
+        Start{function, argument, self.thread, record::clock.generation(), live_thread, self.ignore_depth != 0};
     const int error = create(thread, attributes, run_thread, start);
     if (error != 0) {
         platform::release_live_thread(live_thread);
