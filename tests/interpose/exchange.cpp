@@ -121,7 +121,8 @@ void run(std::size_t threads, unsigned milliseconds, bool first = false)
 int main()
 {
     // So that glibc's own sum is exact: no caches of freed blocks (the environment turns tcache off), nothing mapped,
-    // and arenas made beforehand.
+    // arenas made beforehand, and no thread's table of thread-local blocks made anew, perhaps in a larger chunk (the
+    // environment lets the stacks of ended threads, which those belong to, wait for the next ones).
     mallopt(M_MXFAST, 0);
     mallopt(M_MMAP_MAX, 0);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
