@@ -15,16 +15,19 @@ constexpr std::size_t buffer_words = page_bytes / word_bytes;
 
 } // namespace
 
-std::uintptr_t Reachability::after_fault(std::uintptr_t address) const noexcept
+/// The first address from `address` on that may be read, with the region it is in.
+std::uintptr_t Reachability::next_readable(std::uintptr_t address) noexcept
 {
-    const std::uintptr_t next_page = (address & ~(page_bytes - 1)) + page_bytes;
-    if (regions_ == nullptr) return next_page;
-    const auto* region = std::lower_bound(
-        regions_->begin(), regions_->end(), address,
-        [](const platform::MemoryRegion& r, std::uintptr_t value) { return r.end <= value; });
+    if (regions_ == nullptr || (address >= readable_begin_ && address < readable_end_ && readable_begin_ != 0))
+        return address;
+    const auto* region =
+        std::lower_bound(regions_->begin(), regions_->end(), address,
+                         [](const platform::MemoryRegion& r, std::uintptr_t value) { return r.end <= value; });
     while (region != regions_->end() && !region->readable) ++region;
     if (region == regions_->end()) return ~std::uintptr_t{0};
-    return std::max(next_page, region->begin); // the same region: gone since
+    readable_begin_ = region->begin;
+    readable_end_ = region->end;
+    return std::max(address, region->begin);
 }
 
 /// Calls visit(word, address) for each aligned word of [begin, end) that can be read.
@@ -33,12 +36,13 @@ void Reachability::read_words(std::uintptr_t begin, std::uintptr_t end, Visit vi
 {
     std::uintptr_t buffer[buffer_words];
     begin = (begin + word_bytes - 1) & ~(word_bytes - 1);
-    while (begin < end && end - begin >= word_bytes) {
-        const std::size_t wanted = std::min<std::size_t>((end - begin) / word_bytes, buffer_words);
+    for (begin = next_readable(begin); begin < end && end - begin >= word_bytes; begin = next_readable(begin)) {
+        const std::uintptr_t readable_to = std::min(end, readable_end_);
+        const std::size_t wanted = std::min<std::size_t>((readable_to - begin) / word_bytes, buffer_words);
         const std::size_t count = platform::guarded_copy(buffer, begin, wanted);
         for (std::size_t i = 0; i < count; ++i) visit(buffer[i], begin + i * word_bytes);
         begin += count * word_bytes;
-        if (count != wanted) begin = after_fault(begin);
+        if (count != wanted) begin = (begin & ~(page_bytes - 1)) + page_bytes; // it went away since
     }
 }
 

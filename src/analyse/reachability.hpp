@@ -37,7 +37,10 @@ public:
     [[nodiscard]] constexpr bool is_root() const noexcept { return (from_ & root_bit) != 0; }
     [[nodiscard]] constexpr std::uint32_t root() const noexcept { return from_ & ~root_bit; } ///< index of the range
     [[nodiscard]] constexpr Node node() const noexcept { return from_ - 1; }
-    [[nodiscard]] constexpr std::uint64_t offset() const noexcept { return std::uint64_t{word_} * sizeof(std::uintptr_t); }
+    [[nodiscard]] constexpr std::uint64_t offset() const noexcept
+    {
+        return std::uint64_t{word_} * sizeof(std::uintptr_t);
+    }
 
 private:
     constexpr Link(std::uint32_t from, std::uint32_t word) noexcept : from_(from), word_(word) {}
@@ -58,7 +61,7 @@ class Reachability {
 public:
     explicit Reachability(const BlockIndex& index) noexcept : index_(index) {}
 
-    /// Where memory may be read, to pass quickly by what may not. Optional; a fault is survived either way.
+    /// Where memory may be read. Optional, since a fault is survived, but debuggers stop at each.
     void set_regions(const platform::PageVector<platform::MemoryRegion>* regions) noexcept { regions_ = regions; }
 
     /// Ends the search as soon as all blocks that are `wanted` (one byte a node) have been reached.
@@ -86,7 +89,7 @@ public:
 private:
     template <class Visit>
     void read_words(std::uintptr_t begin, std::uintptr_t end, Visit visit) noexcept;
-    [[nodiscard]] std::uintptr_t after_fault(std::uintptr_t address) const noexcept;
+    [[nodiscard]] std::uintptr_t next_readable(std::uintptr_t address) noexcept;
     void reach(Node node, Link link) noexcept;
     void add_edges(Node from, bool reached_targets, platform::PageVector<Edge>& edges) noexcept;
 
@@ -94,6 +97,8 @@ private:
     const platform::PageVector<platform::MemoryRegion>* regions_ = nullptr;
     const platform::PageVector<std::uint8_t>* wanted_ = nullptr;
     std::size_t wanted_left_ = 0;
+    std::uintptr_t readable_begin_ = 0; ///< of the region that was last read in
+    std::uintptr_t readable_end_ = ~std::uintptr_t{0};
     platform::PageVector<Link> links_;
     platform::PageVector<Node> queue_;
     bool out_of_memory_ = false;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // explain(), and the value it returns.
+#include "analyse/clusters.hpp"
 #include "analyse/immortal_text.hpp"
 #include "analyse/lost_groups.hpp"
 #include "api/heap_scan.hpp"
 #include "platform/thread_state.hpp"
+#include "record/recorder.hpp"
 #include "snapshot/snapshot_access.hpp"
+#include "symbolise/symbolise.hpp"
 
 #include <heapmark/heapmark.hpp>
 
@@ -16,8 +19,8 @@
 namespace heapmark {
 
 using analyse::Link;
-using analyse::Node;
 using analyse::no_node;
+using analyse::Node;
 
 /// A block that some path or group may need.
 struct KnownBlock {
@@ -66,8 +69,8 @@ bool contains(const Snapshot& snapshot, const void* address) noexcept
 
 const KnownBlock* find_node(const std::vector<KnownBlock>& known, Node node) noexcept
 {
-    const auto found =
-        std::lower_bound(known.begin(), known.end(), node, [](const KnownBlock& k, Node value) { return k.node < value; });
+    const auto found = std::lower_bound(known.begin(), known.end(), node,
+                                        [](const KnownBlock& k, Node value) { return k.node < value; });
     return found != known.end() && found->node == node ? &*found : nullptr;
 }
 
@@ -108,9 +111,8 @@ void group_lost(const HeapScan& scan, ExplanationData& data)
         data.groups.push_back(std::move(group));
     }
     std::sort(data.group_roots.begin(), data.group_roots.end(), std::less<>{});
-    std::stable_sort(data.groups.begin(), data.groups.end(), [](const LostGroup& a, const LostGroup& b) {
-        return a.blocks.bytes() > b.blocks.bytes();
-    });
+    std::stable_sort(data.groups.begin(), data.groups.end(),
+                     [](const LostGroup& a, const LostGroup& b) { return a.blocks.bytes() > b.blocks.bytes(); });
 }
 
 void fill(const Snapshot& snapshot, const HeapScan& scan, ExplanationData& data)
@@ -160,7 +162,10 @@ const Snapshot& Explanation::lost() const noexcept { return data_ == nullptr ? n
 const Snapshot& Explanation::held() const noexcept { return data_ == nullptr ? nothing() : data_->held; }
 const Snapshot& Explanation::gone() const noexcept { return data_ == nullptr ? nothing() : data_->gone; }
 bool Explanation::complete() const noexcept { return data_ == nullptr || data_->complete; }
-std::string_view Explanation::problem() const noexcept { return data_ == nullptr ? "" : std::string_view(data_->problem); }
+std::string_view Explanation::problem() const noexcept
+{
+    return data_ == nullptr ? "" : std::string_view(data_->problem);
+}
 
 Reach Explanation::reach(const void* block) const noexcept
 {
@@ -182,7 +187,9 @@ Path Explanation::path(const void* block) const
     Path path;
     if (!contains(held(), block)) return path;
     const auto& known = data_->known;
-    const auto is_lower = [](const KnownBlock& k, const void* address) { return std::less<>{}(k.block.address, address); };
+    const auto is_lower = [](const KnownBlock& k, const void* address) {
+        return std::less<>{}(k.block.address, address);
+    };
     const auto found = std::lower_bound(known.begin(), known.end(), block, is_lower);
     const KnownBlock* at = found != known.end() && found->block.address == block ? &*found : nullptr;
     std::size_t offset = 0;
@@ -193,13 +200,39 @@ Path Explanation::path(const void* block) const
             const platform::Root& root = data_->roots[at->link.root()];
             path.root.kind = static_cast<Root::Kind>(root.kind);
             path.root.thread = ThreadId{root.thread};
+            if (root.kind == platform::RootKind::registers) break;
             path.root.address = reinterpret_cast<const void*>((root.begin & ~std::uintptr_t{7}) + offset); // NOLINT
+            if (root.kind == platform::RootKind::data) {
+                const symbolise::VariableName variable = symbolise::variable_at(path.root.address);
+                path.root.name = variable.name;
+                path.root.module = variable.module;
+                path.root.offset = variable.offset;
+            }
             break;
         }
         at = find_node(known, at->link.node());
     }
     std::reverse(path.steps.begin(), path.steps.end());
     return path;
+}
+
+std::vector<Cluster> Explanation::clusters() const
+{
+    const platform::Guard guard;
+    if (data_ == nullptr) return {};
+    std::vector<analyse::HeldBlock> held;
+    held.reserve(data_->held.size());
+    for (const Block& block : data_->held) held.push_back({&block, path(block.address)});
+    return analyse::clusters(held, data_->held);
+}
+
+Snapshot block_around(const void* address)
+{
+    const platform::Guard guard;
+    const auto number = reinterpret_cast<std::uintptr_t>(address);
+    Block block = snapshot::live_block_at(number);
+    if (block.address == nullptr) block = snapshot::live_block_at(record::block_around(number));
+    return block.address == nullptr ? Snapshot() : Snapshot::of({block});
 }
 
 extern "C" void heapmark_explain_from(Explanation* result, const Snapshot* snapshot, const ExplainOptions* options,

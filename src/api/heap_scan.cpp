@@ -14,8 +14,8 @@
 namespace heapmark {
 namespace {
 
-using analyse::Node;
 using analyse::no_node;
+using analyse::Node;
 using platform::MemoryRange;
 
 template <class T>
@@ -219,7 +219,8 @@ private:
 
 } // namespace
 
-void scan_heap(const Snapshot& snapshot, const ExplainOptions& options, const void* entry_stack, HeapScan& scan) noexcept
+void scan_heap(const Snapshot& snapshot, const ExplainOptions& options, const void* entry_stack,
+               HeapScan& scan) noexcept
 {
     Search(snapshot, options, entry_stack, scan).run();
 }

@@ -35,6 +35,7 @@ struct HeapScan {
 
 /// `entry_stack`: stack of the caller from where it called heapmark, its kept registers on top.
 /// The caller holds a Guard and the lock of searches, and there is something to search.
-void scan_heap(const Snapshot& snapshot, const ExplainOptions& options, const void* entry_stack, HeapScan& scan) noexcept;
+void scan_heap(const Snapshot& snapshot, const ExplainOptions& options, const void* entry_stack,
+               HeapScan& scan) noexcept;
 
 } // namespace heapmark

@@ -13,10 +13,10 @@
 namespace heapmark::platform {
 
 struct LiveThread {
-    std::atomic<int> process;        ///< that claimed the slot; 0: free. Others' slots are left over from before a fork
-    std::atomic<int> system_id;      ///< of gettid; 0 until the thread runs
+    std::atomic<int> process;   ///< that claimed the slot; 0: free. Others' slots are left over from before a fork
+    std::atomic<int> system_id; ///< of gettid; 0 until the thread runs
     std::atomic<std::uint32_t> thread; ///< ThreadId
-    std::atomic<void*> argument;     ///< what the thread's function was called with
+    std::atomic<void*> argument;       ///< what the thread's function was called with
     std::atomic<std::uintptr_t> stack_low;
     std::atomic<std::uintptr_t> stack_high;
     std::atomic<std::uint32_t> next_free; ///< index, in the chain of free slots

@@ -95,9 +95,9 @@ bool read_memory_regions(PageVector<MemoryRegion>& regions) noexcept
 
 const MemoryRegion* region_at(const PageVector<MemoryRegion>& regions, std::uintptr_t address) noexcept
 {
-    const MemoryRegion* after = std::upper_bound(
-        regions.begin(), regions.end(), address,
-        [](std::uintptr_t value, const MemoryRegion& region) { return value < region.begin; });
+    const MemoryRegion* after =
+        std::upper_bound(regions.begin(), regions.end(), address,
+                         [](std::uintptr_t value, const MemoryRegion& region) { return value < region.begin; });
     if (after == regions.begin()) return nullptr;
     const MemoryRegion* found = after - 1;
     return address < found->end ? found : nullptr;

@@ -30,7 +30,7 @@ Headers program_headers(const link_map& module) noexcept
     const bool is_program = module.l_name == nullptr || module.l_name[0] == '\0';
     if (is_program && module.l_prev == nullptr)
         return {reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR)), getauxval(AT_PHNUM)}; // NOLINT
-    const auto* header = reinterpret_cast<const ElfW(Ehdr)*>(module.l_addr);                  // NOLINT
+    const auto* header = reinterpret_cast<const ElfW(Ehdr)*>(module.l_addr);                   // NOLINT
     if (!readable(header, sizeof *header) || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return {};
     const auto* first = reinterpret_cast<const ElfW(Phdr)*>(module.l_addr + header->e_phoff); // NOLINT
     if (header->e_phentsize != sizeof *first || !readable(first, header->e_phnum * sizeof *first)) return {};

@@ -18,6 +18,7 @@ struct MemoryRange {
 /// The writable segments of every loaded module, read-only-after-relocation parts included.
 /// `loader_records` gets the loader's descriptions of them, which lie outside the heap when a module was there from the
 /// start. False when memory ran out.
-[[nodiscard]] bool read_module_data(PageVector<MemoryRange>& segments, PageVector<MemoryRange>& loader_records) noexcept;
+[[nodiscard]] bool read_module_data(PageVector<MemoryRange>& segments,
+                                    PageVector<MemoryRange>& loader_records) noexcept;
 
 } // namespace heapmark::platform

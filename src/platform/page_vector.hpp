@@ -14,7 +14,8 @@ namespace heapmark::platform {
 
 template <class T>
 class PageVector {
-    static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>, "elements are moved as bytes");
+    static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>,
+                  "elements are moved as bytes");
 
 public:
     PageVector() noexcept = default;

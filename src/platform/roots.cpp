@@ -141,9 +141,8 @@ bool RootCollector::add_starting_threads() noexcept
 
 PageVector<Root>& RootCollector::sorted() noexcept
 {
-    std::sort(roots_.begin(), roots_.end(), [](const Root& a, const Root& b) {
-        return a.kind != b.kind ? a.kind < b.kind : a.begin < b.begin;
-    });
+    std::sort(roots_.begin(), roots_.end(),
+              [](const Root& a, const Root& b) { return a.kind != b.kind ? a.kind < b.kind : a.begin < b.begin; });
     return roots_;
 }
 

@@ -115,8 +115,8 @@ bool install(int signal) noexcept
     if (!get_action(signal, action_before)) return false;
     stop_signal = signal;
     // Everything but faults waits until the thread goes on. The alternate stack is for threads on tiny stacks.
-    constexpr std::uint64_t faults =
-        1ULL << (SIGSEGV - 1) | 1ULL << (SIGBUS - 1) | 1ULL << (SIGILL - 1) | 1ULL << (SIGFPE - 1) | 1ULL << (SIGTRAP - 1);
+    constexpr std::uint64_t faults = 1ULL << (SIGSEGV - 1) | 1ULL << (SIGBUS - 1) | 1ULL << (SIGILL - 1) |
+                                     1ULL << (SIGFPE - 1) | 1ULL << (SIGTRAP - 1);
     installed = set_action(signal, make_action(on_signal, SA_RESTART | SA_ONSTACK, ~faults));
     return installed;
 }
@@ -197,7 +197,7 @@ const StopAnswer* stop_answer(std::uint32_t index) noexcept
 {
     const StopAnswer* answer = answers.load(std::memory_order_acquire) + index;
     return answer->round.load(std::memory_order_acquire) == current_round.load(std::memory_order_relaxed) ? answer
-                                                                                                       : nullptr;
+                                                                                                          : nullptr;
 }
 
 void await_answer(std::uint32_t known, std::uint64_t limit_ns) noexcept

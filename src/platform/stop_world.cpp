@@ -159,7 +159,8 @@ void StoppedWorld::take_answers() noexcept
         const int system_id = answer->context.system_id;
         if (!threads_.push_back(answer->context)) problem_ = "no memory for the list of threads";
         // A thread may stop for a signal of an earlier round, before it is asked in this one.
-        Asked* known = std::find_if(asked_.begin(), asked_.end(), [&](const Asked& a) { return a.system_id == system_id; });
+        Asked* known =
+            std::find_if(asked_.begin(), asked_.end(), [&](const Asked& a) { return a.system_id == system_id; });
         if (known != asked_.end())
             known->state = Asked::State::stopped;
         else if (!asked_.push_back({system_id, Asked::State::stopped}))

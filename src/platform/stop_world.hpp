@@ -17,10 +17,10 @@ namespace heapmark::platform {
 struct ThreadContext {
     static constexpr unsigned register_count = 16;
 
-    int system_id = 0;            ///< of gettid
-    std::uint32_t thread = 0;     ///< ThreadId; 0 when heapmark has not seen it yet
+    int system_id = 0;        ///< of gettid
+    std::uint32_t thread = 0; ///< ThreadId; 0 when heapmark has not seen it yet
     LiveThreadIndex live = 0;
-    StackBounds stack;            ///< {0, 0} when not known
+    StackBounds stack;                 ///< {0, 0} when not known
     std::uintptr_t stack_begin = 0;    ///< lowest address in use
     std::uintptr_t code_address = 0;   ///< that it would go on at
     std::uintptr_t thread_pointer = 0; ///< the C library's descriptor of the thread

@@ -39,7 +39,8 @@ MemoryRange dynamic_tls_vector(std::uintptr_t thread_pointer) noexcept
     constexpr std::size_t element_bytes = 2 * sizeof(std::uintptr_t); // address, and what to free
     std::uintptr_t vector = 0; // tcbhead_t: the thread pointer itself, then the vector
     std::uintptr_t count = 0;
-    if (!safe_read(reinterpret_cast<const void*>(thread_pointer + sizeof vector), &vector, sizeof vector)) return {0, 0};
+    if (!safe_read(reinterpret_cast<const void*>(thread_pointer + sizeof vector), &vector, sizeof vector))
+        return {0, 0};
     if (vector % alignof(std::uintptr_t) != 0 ||
         !safe_read(reinterpret_cast<const void*>(vector - element_bytes), &count, sizeof count) || count > (1U << 20))
         return {0, 0};

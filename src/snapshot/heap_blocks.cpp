@@ -12,7 +12,8 @@ namespace {
 
 bool is_the_programs(record::Entry entry) noexcept
 {
-    return entry.kind() >= record::Kind::malloc_family || (entry.kind() == record::Kind::resizing && entry.context() != 0);
+    return entry.kind() >= record::Kind::malloc_family ||
+           (entry.kind() == record::Kind::resizing && entry.context() != 0);
 }
 
 Extent extent_of(std::uintptr_t begin, record::Sizes sizes) noexcept
@@ -21,8 +22,8 @@ Extent extent_of(std::uintptr_t begin, record::Sizes sizes) noexcept
     Extent extent{};
     extent.begin = begin;
     extent.bytes = std::max<std::size_t>(sizes.requested_bytes, 1) & 0xffff'ffff'ffffU;
-    extent.slack_bytes = sizes.usable_bytes > extent.bytes ? std::min(sizes.usable_bytes - extent.bytes, most_slack) & 0xffffU
-                                                           : 0;
+    extent.slack_bytes =
+        sizes.usable_bytes > extent.bytes ? std::min(sizes.usable_bytes - extent.bytes, most_slack) & 0xffffU : 0;
     return extent;
 }
 

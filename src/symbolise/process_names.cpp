@@ -150,6 +150,18 @@ public:
 
     std::string_view of_generation(Generation generation) override { return generation_name(generation); }
 
+    VariableName variable(std::uintptr_t address)
+    {
+        const KeepErrno keep_errno;
+        const platform::Module* const module = platform::module_at(address);
+        if (module == nullptr) return {};
+        const analyse::ColdLock<ProcessNames> lock;
+        Caches& caches = analyse::immortal<Caches>();
+        const Symbol symbol = symbol_at(*module, address - module->bias);
+        if (symbol.name == nullptr) return {{}, module->path, 0};
+        return {caches.texts.keep(caches.demangle(symbol.name)), module->path, address - module->bias - symbol.begin};
+    }
+
 private:
     static FrameNames look_up(Frame frame, Caches& caches)
     {
@@ -187,6 +199,8 @@ constinit ProcessNames names;
 } // namespace
 
 analyse::Names& process_names() noexcept { return names; }
+
+VariableName variable_at(const void* address) { return names.variable(reinterpret_cast<std::uintptr_t>(address)); }
 
 std::string_view module_path(Frame frame) noexcept
 {

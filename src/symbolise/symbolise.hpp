@@ -12,4 +12,14 @@ namespace heapmark::symbolise {
 /// Of the frame's module; "" without one. Lock-free, allocates nothing.
 [[nodiscard]] std::string_view module_path(Frame frame) noexcept;
 
+/// A global or static variable.
+struct VariableName {
+    std::string_view name;   ///< demangled; empty when no symbol covers the address
+    std::string_view module; ///< path; empty when the address is in none
+    std::size_t offset = 0;  ///< of the address in the variable
+};
+
+/// The variable that lies at `address` now. Texts are immortal. Thread-safe. The caller holds a Guard.
+[[nodiscard]] VariableName variable_at(const void* address);
+
 } // namespace heapmark::symbolise

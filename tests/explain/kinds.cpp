@@ -87,7 +87,8 @@ void lost_kinds()
         if (cycle_a.is(group.root.address) || cycle_b.is(group.root.address)) {
             EXPECT_EQ(group.blocks.size(), 3);
             EXPECT_EQ(group.cycle.size(), 2);
-            for (const heapmark::Step& step : group.cycle) EXPECT_EQ(step.offset, cycle_a.is(step.block.address) ? 8 : 16);
+            for (const heapmark::Step& step : group.cycle)
+                EXPECT_EQ(step.offset, cycle_a.is(step.block.address) ? 8 : 16);
         }
     }
     EXPECT_EQ(blocks, 8);

@@ -18,8 +18,8 @@ using analyse::BlockIndex;
 using analyse::Edge;
 using analyse::Extent;
 using analyse::Link;
-using analyse::Node;
 using analyse::no_node;
+using analyse::Node;
 using analyse::Reachability;
 using analyse::RootRange;
 
@@ -52,8 +52,14 @@ public:
         index_is_built = index.build(blocks);
     }
 
-    std::uintptr_t& word(Node node, std::size_t i) const { return reinterpret_cast<std::uintptr_t*>(blocks[node].begin)[i]; }
-    void point(Node from, std::size_t i, Node to, std::size_t inside = 0) const { word(from, i) = blocks[to].begin + inside; }
+    std::uintptr_t& word(Node node, std::size_t i) const
+    {
+        return reinterpret_cast<std::uintptr_t*>(blocks[node].begin)[i];
+    }
+    void point(Node from, std::size_t i, Node to, std::size_t inside = 0) const
+    {
+        word(from, i) = blocks[to].begin + inside;
+    }
 
     static constexpr std::size_t words = 8;
     std::vector<Extent> blocks;
@@ -144,7 +150,8 @@ TEST_CASE("an allocator's pointer to the header behind a block is no pointer int
 TEST_CASE("memory that cannot be read is passed by, and what lies behind it is read")
 {
     constexpr std::size_t page = 4096;
-    auto* pages = static_cast<char*>(mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    auto* pages =
+        static_cast<char*>(mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     REQUIRE(pages != MAP_FAILED);
     InventedHeap heap(2);
     *reinterpret_cast<std::uintptr_t*>(pages + page - 8) = heap.blocks[0].begin;
@@ -235,8 +242,8 @@ TEST_CASE("random graphs: reached and lost as a model says, and each lost block 
             for (const Node from : lost)
                 if (targets[from].count(group.root) != 0) REQUIRE(below.count(from) == 1);
             REQUIRE(group.cycle.empty() == std::none_of(lost.begin(), lost.end(), [&](Node from) {
-                return targets[from].count(group.root) != 0;
-            }));
+                        return targets[from].count(group.root) != 0;
+                    }));
             for (std::size_t i = 0; i < group.cycle.size(); ++i) {
                 const Edge& edge = group.cycle[i];
                 const Node next = i + 1 == group.cycle.size() ? group.root : group.cycle[i + 1].from;

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+// Lost groups with the stack of their root, cycles with the pointers that close them, held clusters with the way to them.
+#include "report/explanation_text.hpp"
+
+#include "report/left_out.hpp"
+#include "report/stack_text.hpp"
+
+#include <algorithm>
+
+namespace heapmark::report {
+namespace {
+
+/// Of a way or a cycle, this many blocks are shown at each end.
+constexpr std::size_t shown_ends = 4;
+
+std::string thread_in_words(ThreadId thread)
+{
+    return thread == ThreadId{} ? "an unknown thread" : "thread " + std::to_string(static_cast<std::uint32_t>(thread));
+}
+
+std::string root_in_words(const Root& root)
+{
+    const std::string_view file = analyse::file_name(root.module);
+    switch (root.kind) {
+    case Root::Kind::data:
+        if (root.name.empty()) return "a variable of " + (file.empty() ? "the program" : std::string(file));
+        return "global '" + std::string(root.name) + "' (" + std::string(file) + ")" +
+               (root.offset == 0 ? "" : " +" + std::to_string(root.offset));
+    case Root::Kind::thread_storage: return "thread-local storage of " + thread_in_words(root.thread);
+    case Root::Kind::thread_key: return "descriptor or specific value of " + thread_in_words(root.thread);
+    case Root::Kind::thread_argument: return "start argument of " + thread_in_words(root.thread);
+    case Root::Kind::stack: return "stack of " + thread_in_words(root.thread);
+    case Root::Kind::registers: return "a register of " + thread_in_words(root.thread);
+    case Root::Kind::annotated: return "region '" + std::string(root.name) + "'";
+    case Root::Kind::loader: return "the dynamic loader's records";
+    }
+    return "";
+}
+
+std::string block_in_words(const Block& block, analyse::Names& names)
+{
+    const std::string_view type = names.type_at(block.address);
+    return (type.empty() ? "" : std::string(type) + ", ") + bytes_in_words(block.size);
+}
+
+/// Steps from `from` on, each with the offset of the pointer to the next; `closing` follows the last.
+std::string steps_in_words(const std::vector<Step>& steps, bool closes, analyse::Names& names)
+{
+    std::string out;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        if (steps.size() > 2 * shown_ends && i == shown_ends) {
+            out += " -> " + count_of(steps.size() - 2 * shown_ends, "more block");
+            i = steps.size() - shown_ends;
+        }
+        out += (out.empty() ? "" : " -> ") + block_in_words(steps[i].block, names);
+        if (closes || i + 1 < steps.size()) out += " +" + std::to_string(steps[i].offset);
+    }
+    return closes ? out + " -> the first" : out;
+}
+
+void append_lost(std::string& out, const LostGroup& group, TextContext& context)
+{
+    const bool is_old = std::none_of(group.blocks.begin(), group.blocks.end(),
+                                     [&](const Block& block) { return block.address == group.root.address; });
+    out += "\n" + context.paint(Ink::group, "lost: " + count_of(group.blocks.size(), "block") + ", " +
+                                                bytes_in_words(group.blocks.bytes()));
+    out += "  " + traits_in_words(Snapshot::of({group.root}), context.names) + "\n";
+    if (is_old) out += "  under an older lost block of " + bytes_in_words(group.root.size) + ", born here:\n";
+    if (!group.cycle.empty()) out += "  cycle: " + steps_in_words(group.cycle, true, context.names) + "\n";
+    const std::size_t others = group.blocks.size() - (is_old ? 0 : 1);
+    if (others > group.cycle.size() || (others > 0 && group.cycle.empty()))
+        out += "  the root and what only it leads to: " + count_of(others, "other survivor") + "\n";
+    append_stack(out, group.root.stack, context);
+}
+
+void append_held(std::string& out, const Cluster& cluster, TextContext& context)
+{
+    out += "\n" + context.paint(Ink::group, "held: " + count_of(cluster.blocks.size(), "block") + ", " +
+                                                bytes_in_words(cluster.blocks.bytes()));
+    out += "  by " + path_in_words(cluster.path, context.names) + "\n";
+    if (cluster.entries > 1) out += "  the holder points to " + grouped_digits(cluster.entries) + " of them\n";
+    if (!cluster.path.steps.empty()) append_stack(out, cluster.path.steps.back().block.stack, context);
+}
+
+} // namespace
+
+std::string path_in_words(const Path& path, analyse::Names& names)
+{
+    return root_in_words(path.root) + " -> " + steps_in_words(path.steps, false, names);
+}
+
+std::string explanation_text(const ExplanationView& why, const TextOptions& options, bool color, analyse::Names& names)
+{
+    TextContext context{options, Paint(color), names};
+    std::string out;
+    if (!why.problem.empty())
+        out += context.paint(Ink::warning, "could not check: ") + std::string(why.problem) +
+               "; what is called lost here may be held\n";
+    if (why.lost.empty() && why.held.empty()) return out + "no survivors to explain\n";
+
+    const auto part = [](const Snapshot& blocks) {
+        return count_of(blocks.size(), "block") + ", " + bytes_in_words(blocks.bytes());
+    };
+    out += context.paint(Ink::summary, "lost: " + part(why.lost) + "; held: " + part(why.held));
+    if (!why.gone.empty()) out += "; freed since: " + count_of(why.gone.size(), "block");
+    out += "\n";
+
+    const std::size_t all = why.lost_groups.size() + why.clusters.size();
+    const std::size_t shown = options.max_groups == 0 ? all : std::min(all, options.max_groups);
+    for (std::size_t i = 0; i < shown; ++i) {
+        if (i < why.lost_groups.size())
+            append_lost(out, why.lost_groups[i], context);
+        else
+            append_held(out, why.clusters[i - why.lost_groups.size()], context);
+    }
+    LeftOut left_out;
+    if (shown < all) left_out.add(count_of(all - shown, "group"), "max_groups=0");
+    left_out.add_folded_frames(context);
+    left_out.append_to(out, context);
+    return out;
+}
+
+} // namespace heapmark::report
