@@ -91,7 +91,7 @@ TEST_CASE("plain_death takes what is right and leaves the rest alone")
     const std::uint32_t generation = heapmark::record::clock.advance();
     constexpr std::size_t unstated = ~std::size_t{0};
     for (const SizesCase& sizes : sizes_cases) {
-        void* block = at(fresh_leaf() + leaf_bytes - 32);
+        void* block = at(fresh_leaf() + leaf_bytes - 64); // the extension is the last word of the leaf
         birth(thread, block, {sizes.requested, sizes.usable}, kind, some_site);
         CHECK_FALSE(plain_death(thread, block, Kind::new_single, unstated, unstated));
         CHECK_FALSE(plain_death(thread, block, kind, sizes.requested + 1, unstated));
@@ -103,6 +103,11 @@ TEST_CASE("plain_death takes what is right and leaves the rest alone")
         CHECK(invented::totals(generation).blocks == 0);
         CHECK(invented::totals(generation).bytes == 0);
     }
+    void* last = at(fresh_leaf() + leaf_bytes - 32); // its extension is in the next leaf: not the plain case
+    birth(thread, last, {100, 104}, kind, some_site);
+    CHECK_FALSE(plain_death(thread, last, kind, unstated, unstated));
+    CHECK(death(thread, last).outcome == Death::Outcome::died);
+    CHECK(invented::totals(generation).blocks == 0);
 }
 
 TEST_CASE("only the start of a block is the block")
