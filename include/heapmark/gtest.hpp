@@ -45,30 +45,42 @@ public:
 
     void OnTestProgramStart(const ::testing::UnitTest& /*suites*/) override
     {
-        const ignore ours;
+        const framework_memory ours;
         if (*TestSession::problem() != '\0')
             fail(nullptr, 0, "heapmark: no allocation is recorded, so no test is checked", TestSession::problem());
     }
     void OnEnvironmentsSetUpStart(const ::testing::UnitTest& /*suites*/) override { session_.enter("the environment"); }
-    void OnEnvironmentsTearDownEnd(const ::testing::UnitTest& /*suites*/) override { leave(nullptr, 0, false); }
+    void OnEnvironmentsTearDownEnd(const ::testing::UnitTest& /*suites*/) override
+    {
+        TestSession::wipe_dead_stack();
+        leave(nullptr, 0, false);
+    }
 
     void OnTestSuiteStart(const ::testing::TestSuite& suite) override
     {
-        const ignore ours;
+        const framework_memory ours;
         session_.enter(std::string("suite ") + suite.name());
     }
-    void OnTestSuiteEnd(const ::testing::TestSuite& /*suite*/) override { leave(nullptr, 0, true); }
+    void OnTestSuiteEnd(const ::testing::TestSuite& /*suite*/) override
+    {
+        TestSession::wipe_dead_stack();
+        leave(nullptr, 0, true);
+    }
 
     void OnTestStart(const ::testing::TestInfo& test) override
     {
-        const ignore ours;
+        const framework_memory ours;
         session_.enter(std::string(test.test_suite_name()) + "." + test.name());
     }
-    void OnTestEnd(const ::testing::TestInfo& test) override { leave(test.file(), test.line(), true); }
+    void OnTestEnd(const ::testing::TestInfo& test) override
+    {
+        TestSession::wipe_dead_stack();
+        leave(test.file(), test.line(), true);
+    }
 
     void OnTestProgramEnd(const ::testing::UnitTest& suites) override
     {
-        const ignore ours;
+        const framework_memory ours;
         const Closing closing = session_.finish(suites.test_to_run_count() == suites.total_test_count());
         std::fputs(closing.text.c_str(), stdout);
         std::fflush(stdout);
@@ -83,9 +95,9 @@ private:
                                           title.c_str()) = ::testing::Message() << text;
     }
 
-    void leave(const char* file, int line, bool properties)
+    [[gnu::noinline]] void leave(const char* file, int line, bool properties)
     {
-        const ignore ours; // Google Test keeps results, too
+        const framework_memory ours; // Google Test keeps results, too
         const Verdict verdict = session_.leave(file, static_cast<unsigned>(line < 0 ? 0 : line));
         for (const Finding& finding : verdict.failures)
             fail(finding.file.empty() ? nullptr : finding.file.c_str(), finding.line, finding.title, finding.text);
@@ -109,7 +121,7 @@ private:
 /// Errors: what `options` name and cannot be read ends the program with status 2, saying so.
 inline void install(const TestOptions& options = TestOptions{})
 {
-    const ignore ours;
+    const framework_memory ours;
     try {
         ::testing::UnitTest::GetInstance()->listeners().Append(new Listener(options));
     } catch (const std::exception& mistake) {
@@ -215,7 +227,7 @@ inline std::string stacks_of(const Snapshot& snapshot)
 inline ::testing::AssertionResult none(const char* /*left*/, const char* /*statement*/, const Snapshot& left,
                                        const char* statement)
 {
-    const ignore ours;
+    const framework_memory ours;
     if (*TestSession::problem() != '\0')
         return ::testing::AssertionFailure() << "heapmark could not check it: " << TestSession::problem();
     if (left.empty()) return ::testing::AssertionSuccess();
@@ -227,7 +239,7 @@ inline ::testing::AssertionResult as_told(const char* /*left*/, const char* /*st
                                           const Snapshot& left, const char* statement,
                                           const ::testing::Matcher<const Snapshot&>& told)
 {
-    const ignore ours;
+    const framework_memory ours;
     if (*TestSession::problem() != '\0')
         return ::testing::AssertionFailure() << "heapmark could not check it: " << TestSession::problem();
     if (told.Matches(left)) return ::testing::AssertionSuccess();
@@ -285,7 +297,7 @@ inline ::testing::Matcher<const Snapshot&> told(::testing::Matcher<const Snapsho
 inline ::testing::Matcher<const Snapshot&> told(::testing::Matcher<std::uint64_t> blocks,
                                                 ::testing::Matcher<std::uint64_t> bytes)
 {
-    const ignore ours;
+    const framework_memory ours;
     return ::testing::MakeMatcher(new BothMatcher(Blocks(std::move(blocks)), Bytes(std::move(bytes))));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What libraries and test frameworks allocate once and keep, each with its reason. The C library has a rule of its own
 // (c_library.hpp). Names are those that libraries export, since few systems have their debug information.
-#include <heapmark/suppressions.hpp>
+#include <heapmark/adapter.hpp>
 
 namespace heapmark {
 
@@ -11,6 +11,7 @@ constexpr std::string_view known_one_time_allocations = R"(
 # results, messages and properties are kept until the run ends
 site:testing::*
 site:doctest::*
+function:doctest::detail::tlss*
 site:Catch::*
 site:boost::unit_test::*
 site:boost::test_tools::*
@@ -27,7 +28,7 @@ function:__cxa_thread_atexit
 
 void Suppressions::add_built_in()
 {
-    const ignore ours;
+    const framework_memory ours;
     const std::size_t before = list_.size();
     add(known_one_time_allocations, "built in");
     for (std::size_t i = before; i < list_.size(); ++i) list_[i].built_in = true;

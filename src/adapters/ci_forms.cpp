@@ -106,12 +106,16 @@ std::string github_annotation(const Finding& finding, const std::string& source_
     return out + "title=heapmark::" + escaped_for_github(finding.title + "\n" + finding.text, false) + "\n";
 }
 
-std::string sarif(const std::vector<Finding>& findings, const std::string& source_root)
+std::string sarif(const std::list<Finding>& findings, const std::string& source_root)
 {
     std::string out = R"({"$schema":"https://json.schemastore.org/sarif-2.1.0.json","version":"2.1.0","runs":[{"tool":)"
                       R"({"driver":{"name":"heapmark","rules":[{"id":"survivors","shortDescription":)"
                       R"({"text":"A test left memory behind"}}]}},"results":[)";
-    for (std::size_t i = 0; i < findings.size(); ++i) out += (i == 0 ? "\n" : ",\n") + result(findings[i], source_root);
+    std::string_view separator = "\n";
+    for (const Finding& finding : findings) {
+        (out += separator) += result(finding, source_root);
+        separator = ",\n";
+    }
     return out + "\n]}]}\n";
 }
 

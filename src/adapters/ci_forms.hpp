@@ -4,7 +4,7 @@
 
 #include <heapmark/adapter.hpp>
 
-#include <vector>
+#include <list>
 
 namespace heapmark::adapters {
 
@@ -13,6 +13,6 @@ namespace heapmark::adapters {
 [[nodiscard]] std::string github_annotation(const Finding& finding, const std::string& source_root);
 
 /// A log in SARIF 2.1.0: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
-[[nodiscard]] std::string sarif(const std::vector<Finding>& findings, const std::string& source_root);
+[[nodiscard]] std::string sarif(const std::list<Finding>& findings, const std::string& source_root);
 
 } // namespace heapmark::adapters

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "adapters/named_stack.hpp"
 
+#include <heapmark/adapter.hpp>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -115,7 +117,7 @@ const NamedCall* NamedStack::place() const
 const NamedStack& names_of(const Stack& stack)
 {
     using Key = std::pair<const Frame*, std::size_t>;
-    const ignore ours;
+    const framework_memory ours;
     static std::mutex mutex;
     static auto& known = *new std::map<Key, NamedStack>; // read until the very end of the process
     const std::lock_guard<std::mutex> lock(mutex);

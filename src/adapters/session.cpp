@@ -3,21 +3,22 @@
 #include "adapters/baseline.hpp"
 #include "adapters/c_library.hpp"
 #include "adapters/ci_forms.hpp"
-#include "adapters/named_stack.hpp"
+#include "adapters/finding_text.hpp"
 
 #include <heapmark/adapter.hpp>
 
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <list>
 #include <map>
 
 namespace heapmark {
 
 namespace {
 
-using adapters::NamedCall;
-using adapters::NamedStack;
+using adapters::by_stack_of;
+using adapters::in_words;
 
 constexpr Generation next(Generation generation, std::int64_t step = 1)
 {
@@ -60,30 +61,6 @@ void add(Counts& counts, const Snapshot& blocks)
     counts.bytes += blocks.bytes();
 }
 
-std::string in_words(std::uint64_t blocks, std::uint64_t bytes)
-{
-    return std::to_string(blocks) + (blocks == 1 ? " block, " : " blocks, ") + std::to_string(bytes) +
-           (bytes == 1 ? " byte" : " bytes");
-}
-
-std::string in_words(const Snapshot& blocks) { return in_words(blocks.size(), blocks.bytes()); }
-
-/// One snapshot a call stack, largest first.
-std::vector<Snapshot> by_stack_of(const Snapshot& blocks)
-{
-    std::vector<Snapshot> stacks;
-    for (const Group& group : blocks.group_by(by_stack)) stacks.push_back(group.snapshot());
-    return stacks;
-}
-
-std::string site_of(const NamedStack& stack)
-{
-    const NamedCall* site = stack.site_call();
-    if (site == nullptr) return "(no stack)";
-    if (!site->bare_name.empty()) return site->bare_name;
-    return site->module.empty() ? "(unknown)" : std::string(site->module.substr(site->module.rfind('/') + 1));
-}
-
 std::vector<std::string> split(const std::string& list, char separator)
 {
     std::vector<std::string> parts;
@@ -103,10 +80,10 @@ struct TestSession::State {
     TestOptions options;
     Suppressions suppressions;
     adapters::Baseline baseline;
-    std::vector<OpenScope> open;
+    std::list<OpenScope> open;                      ///< a list: dead elements of a vector would seem to hold blocks
     std::map<std::string, std::vector<Range>> runs; ///< of each test, for Policy::growth
-    std::vector<Finding> findings;                  ///< of all tests, for SARIF
-    std::uint64_t judged_stacks = 0;
+    std::list<Finding> findings;                    ///< of all tests, for SARIF
+    std::uint64_t failing_blocks = 0;
     TestSession* previous = nullptr;
 
     explicit State(const TestOptions& chosen) : options(chosen)
@@ -120,7 +97,7 @@ struct TestSession::State {
     Snapshot own_blocks(const OpenScope& scope, Range range, Verdict& verdict) const;
     bool is_accepted(OpenScope& scope, const Snapshot& stack, Verdict& verdict);
     bool keeps_growing(const OpenScope& scope, const Snapshot& stack) const;
-    Finding finding(const OpenScope& scope, const Snapshot& stack) const;
+    Explanation keep_lost(const Snapshot& own, std::vector<Snapshot>& stacks, Verdict& verdict) const;
     void judge_expectations(OpenScope& scope, Verdict& verdict) const;
     std::string notes_on_suppressions() const;
 };
@@ -151,7 +128,8 @@ bool TestSession::State::is_accepted(OpenScope& scope, const Snapshot& stack, Ve
         add(verdict.suppressed, stack);
         return true;
     }
-    if (adapters::is_kept_by_c_library(adapters::names_of(stack[0].stack))) {
+    // Where holders are looked for, the library's tables and caches have one.
+    if (options.policy != Policy::lost && adapters::is_kept_by_c_library(adapters::names_of(stack[0].stack))) {
         add(verdict.suppressed, stack);
         return true;
     }
@@ -162,7 +140,7 @@ bool TestSession::State::is_accepted(OpenScope& scope, const Snapshot& stack, Ve
         return true;
     }
     if (!options.baseline.empty()) {
-        const std::string site = site_of(adapters::names_of(stack[0].stack));
+        const std::string site = adapters::site_of(adapters::names_of(stack[0].stack));
         baseline.saw(scope.name, site, stack.size());
         if (options.update_baseline || stack.size() <= baseline.allowed(scope.name, site)) {
             add(verdict.expected, stack);
@@ -187,25 +165,46 @@ bool TestSession::State::keeps_growing(const OpenScope& scope, const Snapshot& s
     });
 }
 
-Finding TestSession::State::finding(const OpenScope& scope, const Snapshot& stack) const
+/// Keeps of the stacks what nothing points to, and notes the others. Returns what was found out.
+Explanation TestSession::State::keep_lost(const Snapshot& own, std::vector<Snapshot>& stacks, Verdict& verdict) const
 {
-    const NamedStack& names = adapters::names_of(stack[0].stack);
-    Finding finding;
-    finding.blocks = stack;
-    finding.site = site_of(names);
-    if (const NamedCall* place = names.place()) {
-        finding.file = place->call.file;
-        finding.line = place->call.line;
+    // Not through a list of blocks of our own: their addresses in it would hold them.
+    const Snapshot all = own.filter([&](const Block& block) {
+        return std::any_of(stacks.begin(), stacks.end(), [&](const Snapshot& stack) {
+            return std::any_of(stack.begin(), stack.end(),
+                               [&](const Block& other) { return other.stack == block.stack; });
+        });
+    });
+    wipe_dead_stack();
+    Explanation why = explain(all);
+    stacks.clear();
+    if (!why.complete()) {
+        // Neither an alarm that may be false nor silence.
+        Finding& finding = verdict.failures.emplace_back();
+        finding.title =
+            "heapmark: " + verdict.name + " left " + in_words(all) + ", and whether they are lost could not be checked";
+        finding.text = std::string(why.problem()) + "\nto judge without a search: HEAPMARK_OPTIONS=policy=survivors\n";
+        return why;
     }
-    finding.title = "heapmark: " + scope.name + " left " + in_words(stack);
-    if (options.policy == Policy::growth) finding.title += " again, as each time before";
-    finding.text = adapters::stack_lines(names, options.source_root);
-    finding.text += "asked for with " + std::string(to_string(stack[0].api));
-    if (stack[0].thread != this_thread())
-        finding.text +=
-            " by thread " + std::to_string(static_cast<std::uint32_t>(stack[0].thread)) + ", which the test started";
-    if (!stack[0].tag.empty()) finding.text += ", tag \"" + std::string(stack[0].tag) + "\"";
-    return finding;
+    stacks = by_stack_of(why.lost());
+    add(verdict.held, why.held());
+
+    constexpr std::size_t lines_at_most = 3;
+    std::string lines;
+    std::size_t told = 0;
+    std::size_t more = 0;
+    for (const Snapshot& stack : by_stack_of(why.held())) {
+        if (adapters::is_kept_by_c_library(adapters::names_of(stack[0].stack))) continue;
+        if (told < lines_at_most) {
+            lines += adapters::held_line(stack, why, options.source_root);
+            ++told;
+        } else {
+            ++more;
+        }
+    }
+    if (told != 0) verdict.notes += "heapmark: " + verdict.name + " left memory that is still held:\n" + lines;
+    if (more != 0) verdict.notes += "  and " + std::to_string(more) + " more call stacks\n";
+    return why;
 }
 
 void TestSession::State::judge_expectations(OpenScope& scope, Verdict& verdict) const
@@ -236,23 +235,29 @@ Verdict TestSession::State::judge(OpenScope& scope, Range range, const char* fil
     verdict.name = scope.name;
     if (scope.expected.empty() && counts(range.first).blocks == 0) return verdict; // the common case, and cheap
 
-    Snapshot failing;
     std::vector<Snapshot> stacks;
-    for (const Snapshot& stack : by_stack_of(own_blocks(scope, range, verdict))) {
-        ++judged_stacks;
+    const Snapshot own = own_blocks(scope, range, verdict);
+    for (const Snapshot& stack : by_stack_of(own)) {
         if (is_accepted(scope, stack, verdict)) continue;
-        if (options.policy == Policy::growth && !keeps_growing(scope, stack)) {
+        if (options.policy == Policy::growth && !keeps_growing(scope, stack))
             add(verdict.held, stack);
-            continue;
-        }
-        add(verdict.left, stack);
-        stacks.push_back(stack);
+        else
+            stacks.push_back(stack);
     }
+    Explanation why;
+    if (options.policy == Policy::lost && !stacks.empty()) why = keep_lost(own, stacks, verdict);
+    for (const Snapshot& stack : stacks) add(verdict.left, stack);
 
     const std::size_t shown =
         options.max_groups == 0 ? stacks.size() : std::min<std::size_t>(stacks.size(), options.max_groups);
     for (std::size_t i = 0; i < shown; ++i) {
-        Finding& finding = verdict.failures.emplace_back(this->finding(scope, stacks[i]));
+        std::string what;
+        if (options.policy == Policy::growth) what = " again, as each time before";
+        if (options.policy == Policy::lost)
+            what = why.reach(stacks[i][0].address) == Reach::lost ? ", lost: nothing points there"
+                                                                  : ", lost: only lost memory points there";
+        Finding& finding =
+            verdict.failures.emplace_back(adapters::finding_of(scope.name, stacks[i], what, options.source_root));
         if (finding.file.empty() && file != nullptr) {
             finding.file = file;
             finding.line = line;
@@ -278,7 +283,7 @@ std::string TestSession::State::notes_on_suppressions() const
     std::uint64_t all = 0;
     for (const Suppression& suppression : suppressions.list())
         if (!suppression.built_in) all += suppression.matched.blocks;
-    for (const Finding& finding : findings) all += finding.blocks.size();
+    all += failing_blocks;
 
     std::string text;
     for (const Suppression& suppression : suppressions.list()) {
@@ -296,7 +301,7 @@ std::string TestSession::State::notes_on_suppressions() const
 
 TestSession::TestSession(const TestOptions& options)
 {
-    const ignore ours;
+    const framework_memory ours;
     state_ = new State(options);
     state_->previous = newest_session;
     newest_session = this;
@@ -312,6 +317,13 @@ TestSession* TestSession::current() noexcept { return newest_session; }
 
 const TestOptions& TestSession::options() const noexcept { return state_->options; }
 
+[[gnu::noinline]] void TestSession::wipe_dead_stack() noexcept
+{
+    char dead[16384];
+    std::memset(dead, 0, sizeof dead);
+    escape(&dead[0]);
+}
+
 const char* TestSession::problem() noexcept
 {
     const Status now = status();
@@ -320,14 +332,15 @@ const char* TestSession::problem() noexcept
 
 void TestSession::enter(const std::string& name)
 {
-    const ignore ours;
+    const framework_memory ours;
     const Generation first = mark(name.c_str());
     state_->open.push_back({name, first, by_this_thread_and_its_children(first), {}, {}});
 }
 
 Verdict TestSession::leave(const char* file, unsigned line)
 {
-    const ignore ours;
+    wipe_dead_stack();
+    const framework_memory ours;
     OpenScope scope = std::move(state_->open.back());
     state_->open.pop_back();
     const Range range{scope.first, next(mark(), -1)};
@@ -337,7 +350,8 @@ Verdict TestSession::leave(const char* file, unsigned line)
     if (state_->options.github)
         for (const Finding& finding : verdict.failures)
             verdict.notes += adapters::github_annotation(finding, state_->options.source_root);
-    if (!verdict.failures.empty())
+    state_->failing_blocks += verdict.left.blocks;
+    if (!state_->options.sarif.empty())
         state_->findings.insert(state_->findings.end(), verdict.failures.begin(), verdict.failures.end());
     return verdict;
 }
@@ -345,13 +359,13 @@ Verdict TestSession::leave(const char* file, unsigned line)
 void TestSession::expect_leak(const char* reason, const char* function, std::uint64_t blocks, const char* file,
                               unsigned line)
 {
-    const ignore ours;
+    const framework_memory ours;
     if (!state_->open.empty()) state_->open.back().expected.push_back({reason, function, blocks, file, line});
 }
 
 Snapshot TestSession::survivors(Generation first, Generation last)
 {
-    const ignore ours;
+    const framework_memory ours;
     const by_this_thread_and_its_children judged(first);
     return heapmark::survivors(first, last).filter([&](const Block& block) {
         return judged(block) && state_->suppressions.find(block) == nullptr &&
@@ -361,7 +375,7 @@ Snapshot TestSession::survivors(Generation first, Generation last)
 
 std::string TestSession::describe(const Snapshot& snapshot) const
 {
-    const ignore ours;
+    const framework_memory ours;
     std::string text;
     for (const Snapshot& stack : by_stack_of(snapshot))
         text += in_words(stack) + "\n" +
@@ -371,7 +385,7 @@ std::string TestSession::describe(const Snapshot& snapshot) const
 
 Closing TestSession::finish(bool whole)
 {
-    const ignore ours;
+    const framework_memory ours;
     Closing closing;
     const TestOptions& options = state_->options;
     if (whole) closing.text += state_->notes_on_suppressions();

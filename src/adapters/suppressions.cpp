@@ -3,7 +3,7 @@
 #include "adapters/named_stack.hpp"
 #include "adapters/pattern.hpp"
 
-#include <heapmark/suppressions.hpp>
+#include <heapmark/adapter.hpp>
 
 #include <algorithm>
 #include <fstream>
@@ -100,7 +100,7 @@ bool suppresses(const Suppression& suppression, const NamedStack& stack, std::st
 
 void Suppressions::add(std::string_view text, std::string_view origin)
 {
-    const ignore ours;
+    const framework_memory ours;
     std::string reason;
     for (unsigned number = 1; !text.empty(); ++number) {
         const std::size_t end = text.find('\n');
@@ -131,7 +131,7 @@ void Suppressions::add(std::string_view text, std::string_view origin)
 
 void Suppressions::add_file(const std::string& path)
 {
-    const ignore ours;
+    const framework_memory ours;
     std::ifstream file(path);
     const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     if (!file.is_open() || file.bad()) throw std::runtime_error("suppressions cannot be read from " + path);
@@ -140,7 +140,7 @@ void Suppressions::add_file(const std::string& path)
 
 Suppression* Suppressions::find(const Block& block)
 {
-    const ignore ours;
+    const framework_memory ours;
     const NamedStack& stack = adapters::names_of(block.stack);
     const auto found = std::find_if(list_.begin(), list_.end(), [&](const Suppression& suppression) {
         return suppresses(suppression, stack, block.tag);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The options of test sessions, as HEAPMARK_OPTIONS has them.
+// What test adapters need of the inside: their options, and the guard.
 #include "platform/options.hpp"
 #include "platform/thread_state.hpp"
 
@@ -8,6 +8,9 @@
 #include <cstdlib>
 
 namespace heapmark {
+
+framework_memory::framework_memory() noexcept { ++platform::thread_state.guard_depth; }
+framework_memory::~framework_memory() { --platform::thread_state.guard_depth; }
 
 TestOptions::TestOptions()
 {

@@ -21,6 +21,7 @@ ALLOWED_STANDARD = {
     "explain.hpp": ["vector", "string_view", "iosfwd", "cstdio"],
     "report.hpp": ["vector", "string_view", "iosfwd", "cstdio", "string"],
     "suppressions.hpp": ["vector", "string_view", "iosfwd", "cstdio", "string"],
+    "main_guard.hpp": ["vector", "string_view", "iosfwd", "cstdio", "string"],
     "adapter.hpp": ["vector", "string_view", "iosfwd", "cstdio", "string"],
 }
 

@@ -25,11 +25,11 @@ def run(program: str, *arguments: str, options: str = "") -> subprocess.Complete
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
-def seeded() -> set[tuple[str, int]]:
+def seeded(words: str = "LEAKS") -> set[tuple[str, int]]:
     """(test, line) of each leak, from the comments in the source."""
     leaks = set()
     for number, line in enumerate(SOURCE.read_text().splitlines(), 1):
-        if found := re.search(r"// LEAKS (.*)", line):
+        if found := re.search(rf"// (?:{words}) (.*)", line):
             for test in re.findall(r"suite \S+|\S+", found[1]):
                 leaks.add(("the environment" if test == "environment" else test, number))
     return leaks
@@ -47,13 +47,20 @@ def expect(wrong: list[str], condition: bool, text: str, output: str = "") -> No
 def leaks(leaky: str, _clean: str) -> list[str]:
     """Each seeded leak is told of, where it is, and nothing else is."""
     wrong: list[str] = []
-    expected = seeded()
-    expect(wrong, len(expected) > 20, "too few leaks are seeded")
-    for arguments in ([], ["--gtest_shuffle", "--gtest_random_seed=7"], ["--gtest_repeat=2"]):
-        done = run(leaky, *arguments)
-        expect(wrong, found(done.stdout) == expected,
-               f"{arguments}: missed {sorted(expected - found(done.stdout))}, "
-               f"invented {sorted(found(done.stdout) - expected)}", done.stdout)
+    expect(wrong, len(seeded()) > 20, "too few leaks are seeded")
+    # Survivors are exact. The search for holders goes by what could be a pointer: a word left over in unused memory of
+    # the framework's may hide a leak, one or two of all these, but may not invent one.
+    for policy, arguments in (("lost", []), ("survivors", []), ("survivors", ["--gtest_repeat=2"]),
+                              ("survivors", ["--gtest_shuffle", "--gtest_random_seed=7"])):
+        expected = seeded("LEAKS|SURVIVES" if policy == "survivors" else "LEAKS")
+        done = run(leaky, *arguments, options=f"policy={policy}")
+        if policy == "lost":
+            expect(wrong, re.search(r"^heapmark: Held.ByGlobal left memory that is still held:\n.*global .*registry",
+                                    done.stdout, re.M) is not None, "the holder is not told", done.stdout)
+        told = found(done.stdout)
+        right = told == expected if policy == "survivors" else told <= expected and len(expected - told) <= 2
+        expect(wrong, right, f"{policy} {arguments}: missed {sorted(expected - told)}, "
+               f"invented {sorted(told - expected)}", done.stdout)
         expect(wrong, done.returncode == 1, f"{arguments}: ended with {done.returncode}")
         for text in re.findall(r"^heapmark: .*? left \d+ blocks?, \d+ bytes?.*?\n\n", done.stdout, re.M | re.S):
             expect(wrong, "suppressions=FILE" in text or "expectation" in text or "correct the number" in text,
@@ -66,8 +73,9 @@ def leaks(leaky: str, _clean: str) -> list[str]:
 def clean(_leaky: str, clean_suite: str) -> list[str]:
     """No finding, all at once and each test as the first of its process."""
     wrong: list[str] = []
-    done = run(clean_suite)
-    expect(wrong, done.returncode == 0 and not FOUND.search(done.stdout), "findings in the clean suite", done.stdout)
+    for policy in ("lost", "survivors"):
+        done = run(clean_suite, options=f"policy={policy}")
+        expect(wrong, done.returncode == 0 and not FOUND.search(done.stdout), f"{policy}: findings", done.stdout)
     listed = run(clean_suite, "--gtest_list_tests").stdout
     suite, tests = "", []
     for line in listed.splitlines():
@@ -77,7 +85,7 @@ def clean(_leaky: str, clean_suite: str) -> list[str]:
             tests.append(suite + line.split()[0])
     expect(wrong, len(tests) > 15, f"only {len(tests)} tests listed", listed)
     for test in tests:
-        done = run(clean_suite, f"--gtest_filter={test}")
+        done = run(clean_suite, f"--gtest_filter={test}", options="policy=survivors")
         expect(wrong, done.returncode == 0 and "[==========] 1 test " in done.stdout, f"{test} alone", done.stdout)
     return wrong
 
@@ -103,16 +111,17 @@ def files(leaky: str, _clean: str) -> list[str]:
         case = json.loads(pathlib.Path(folder, "out.json").read_text())["testsuites"][0]["testsuite"][0]
         expect(wrong, case.get("heapmark_bytes") == "30" and len(case["failures"]) == 1, f"JSON has {case}")
 
-        done = run(leaky, options=f"sarif={folder}/out.sarif:github=1:source_root={SOURCE.parent}")
+        done = run(leaky, options=f"policy=survivors:sarif={folder}/out.sarif:github=1:source_root={SOURCE.parent}")
         log = json.loads(pathlib.Path(folder, "out.sarif").read_text())
         results = log["runs"][0]["results"]
         places = {(r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"],
                    r["locations"][0]["physicalLocation"]["region"]["startLine"]) for r in results}
-        expect(wrong, log["version"] == "2.1.0" and places == {(SOURCE.name, line) for _, line in seeded()},
+        lines = {line for _, line in seeded("LEAKS|SURVIVES")}
+        expect(wrong, log["version"] == "2.1.0" and places == {(SOURCE.name, line) for line in lines},
                f"SARIF has {sorted(places)}")
         expect(wrong, all(r["ruleId"] == "survivors" and r["message"]["text"] for r in results), "SARIF results")
         annotations = set(re.findall(rf"^::error file={SOURCE.name},line=(\d+),title=heapmark::", done.stdout, re.M))
-        expect(wrong, annotations == {str(line) for _, line in seeded()}, f"annotations of {sorted(annotations)}")
+        expect(wrong, annotations == {str(line) for line in lines}, f"annotations of {sorted(annotations)}")
     return wrong
 
 
@@ -127,7 +136,7 @@ def suppressing(leaky: str, _clean: str) -> list[str]:
             return run(leaky, f"--gtest_filter={test}", options=f"suppressions={file}")
 
         for line in ("site:copy_of", "function:*HelperFunction_Test::TestBody", "function:TestBody", "leak:copy_",
-                     "leak:^copy_of", "file:leaky_suite.cpp", "file:*suite.cpp", "module:adapter_gtest_leaky", "site:*"):
+                     "leak:^*copy_of", "file:leaky_suite.cpp", "file:*suite.cpp", "module:adapter_gtest_leaky", "site:*"):
             done = passes("Plain.HelperFunction", "# a reason", line)
             expect(wrong, done.returncode in (0, 1) and "[  PASSED  ] 1 test." in done.stdout, f"{line} does not match",
                    done.stdout)
@@ -158,6 +167,17 @@ def suppressing(leaky: str, _clean: str) -> list[str]:
         baseline.write_text(baseline.read_text().replace("2\tPlain.Malloc", "9\tPlain.Malloc"))
         done = run(leaky, options=f"baseline={baseline}")
         expect(wrong, "Plain.Malloc" in done.stdout.split("less is left than")[-1], "no word of less", done.stdout)
+    return wrong
+
+
+def growing(leaky: str, _clean: str) -> list[str]:
+    """What is left each time fails, held or not; what is left once does not."""
+    wrong: list[str] = []
+    done = run(leaky, "--gtest_filter=Held.*:Plain.New:Fixture.IsClean", options="policy=growth")
+    expected = {leak for leak in seeded("LEAKS|SURVIVES") if leak[0] in ("Held.ByGlobal", "Plain.New")}
+    expect(wrong, done.returncode == 1, "growth passes", done.stdout)
+    expect(wrong, found(done.stdout) == expected, f"found {found(done.stdout)}", done.stdout)
+    expect(wrong, "iteration 4" in done.stdout, "not repeated by itself", done.stdout)
     return wrong
 
 

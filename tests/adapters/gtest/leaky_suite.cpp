@@ -159,6 +159,18 @@ TYPED_TEST(Typed, LeaksOneOfEach)
     lose(new TypeParam{}); // LEAKS Typed/0.LeaksOneOfEach Typed/1.LeaksOneOfEach
 }
 
+// Held: no leak where holders are looked for.
+std::vector<int*> registry;
+TEST(Held, ByGlobal)
+{
+    registry.push_back(new int(6)); // SURVIVES Held.ByGlobal
+}
+TEST(Held, ByStatic)
+{
+    static const std::string text(100, 'x'); // SURVIVES Held.ByStatic
+    EXPECT_EQ(text.size(), 100U);
+}
+
 TEST(Expected, AnyLeak)
 {
     HEAPMARK_EXPECT_LEAK("it is known");
