@@ -19,8 +19,7 @@ char* copy_of(const std::string& name)
 
 TEST(Guests, AreGreeted)
 {
-    std::vector<char*> guests{copy_of("Ada"), copy_of("Grace")};
-    EXPECT_EQ(guests.size(), 2U);
+    EXPECT_STREQ(copy_of("Grace"), "Grace");
 }
 
 TEST(Guests, AreWrittenDown)
