@@ -259,26 +259,33 @@ extern "C" void heapmark_explain_from(Explanation* result, const Snapshot* snaps
 // The search must see the caller's stack and kept registers as they are, and nothing of heapmark's own frames, where
 // addresses of the survivors lie about. So the way in puts the registers onto the stack and tells where that is.
 #if defined(__x86_64__)
-[[gnu::naked, gnu::no_instrument_function]] Explanation explain(const Snapshot&, const ExplainOptions&)
-{
-    asm("push %rbx\n\t.cfi_adjust_cfa_offset 8\n\t"
-        "push %rbp\n\t.cfi_adjust_cfa_offset 8\n\t"
-        "push %r12\n\t.cfi_adjust_cfa_offset 8\n\t"
-        "push %r13\n\t.cfi_adjust_cfa_offset 8\n\t"
-        "push %r14\n\t.cfi_adjust_cfa_offset 8\n\t"
-        "push %r15\n\t.cfi_adjust_cfa_offset 8\n\t"
-        "mov %rsp, %rcx\n\t" // fourth argument
-        "push %rdi\n\t.cfi_adjust_cfa_offset 8\n\t"
-        "call heapmark_explain_from\n\t"
-        "pop %rax\n\t.cfi_adjust_cfa_offset -8\n\t" // where the result was to go
-        "pop %r15\n\t.cfi_adjust_cfa_offset -8\n\t"
-        "pop %r14\n\t.cfi_adjust_cfa_offset -8\n\t"
-        "pop %r13\n\t.cfi_adjust_cfa_offset -8\n\t"
-        "pop %r12\n\t.cfi_adjust_cfa_offset -8\n\t"
-        "pop %rbp\n\t.cfi_adjust_cfa_offset -8\n\t"
-        "pop %rbx\n\t.cfi_adjust_cfa_offset -8\n\t"
-        "ret");
-}
+// Explanation explain(const Snapshot&, const ExplainOptions&). Not as a naked function, which clang++ 14 cannot compile
+// without optimisation where the result is a class.
+#define HEAPMARK_EXPLAIN "_ZN8heapmark7explainERKNS_8SnapshotERKNS_14ExplainOptionsE"
+asm(".text\n"
+    ".globl " HEAPMARK_EXPLAIN "\n"
+    ".hidden " HEAPMARK_EXPLAIN "\n"
+    ".type " HEAPMARK_EXPLAIN ", @function\n" HEAPMARK_EXPLAIN ":\n\t"
+    ".cfi_startproc\n\t"
+    "push %rbx\n\t.cfi_adjust_cfa_offset 8\n\t"
+    "push %rbp\n\t.cfi_adjust_cfa_offset 8\n\t"
+    "push %r12\n\t.cfi_adjust_cfa_offset 8\n\t"
+    "push %r13\n\t.cfi_adjust_cfa_offset 8\n\t"
+    "push %r14\n\t.cfi_adjust_cfa_offset 8\n\t"
+    "push %r15\n\t.cfi_adjust_cfa_offset 8\n\t"
+    "mov %rsp, %rcx\n\t" // fourth argument
+    "push %rdi\n\t.cfi_adjust_cfa_offset 8\n\t"
+    "call heapmark_explain_from\n\t"
+    "pop %rax\n\t.cfi_adjust_cfa_offset -8\n\t" // where the result was to go
+    "pop %r15\n\t.cfi_adjust_cfa_offset -8\n\t"
+    "pop %r14\n\t.cfi_adjust_cfa_offset -8\n\t"
+    "pop %r13\n\t.cfi_adjust_cfa_offset -8\n\t"
+    "pop %r12\n\t.cfi_adjust_cfa_offset -8\n\t"
+    "pop %rbp\n\t.cfi_adjust_cfa_offset -8\n\t"
+    "pop %rbx\n\t.cfi_adjust_cfa_offset -8\n\t"
+    "ret\n\t"
+    ".cfi_endproc\n"
+    ".size " HEAPMARK_EXPLAIN ", . - " HEAPMARK_EXPLAIN "\n");
 #else
 #error "heapmark: explain is not written for this processor yet"
 #endif
