@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// The table of live threads: chunks that are mapped when needed and never given back, and a chain of free slots.
+// The table of live threads, and the chain of its free slots.
 #include "platform/live_threads.hpp"
 
-#include "platform/pages.hpp"
+#include "platform/growing_table.hpp"
 #include "platform/raw_syscall.hpp"
 
 #include <sys/syscall.h>
@@ -10,31 +10,13 @@
 namespace heapmark::platform {
 namespace {
 
-constexpr std::uint32_t chunk_slots = 1024;
-constexpr std::uint32_t chunk_limit = 4096;
+constexpr unsigned index_bits = 22;
 
-constinit std::atomic<LiveThread*> chunks[chunk_limit]{};
+constinit GrowingTable<LiveThread, index_bits, 10> slots{};
 constinit std::atomic<std::uint32_t> next_unused{1};
 /// Index of the first free slot below, a count of changes above: so a slot that was taken and given back in between is
 /// told from one that stayed.
 constinit std::atomic<std::uint64_t> free_chain{0};
-
-LiveThread* slot_at(LiveThreadIndex index, bool make) noexcept
-{
-    if (index / chunk_slots >= chunk_limit) return nullptr;
-    std::atomic<LiveThread*>& place = chunks[index / chunk_slots];
-    LiveThread* chunk = place.load(std::memory_order_acquire);
-    if (chunk == nullptr && make) {
-        constexpr std::size_t bytes = chunk_slots * sizeof(LiveThread);
-        auto* fresh = static_cast<LiveThread*>(map_pages(bytes));
-        if (fresh == nullptr) return nullptr;
-        if (place.compare_exchange_strong(chunk, fresh, std::memory_order_acq_rel))
-            chunk = fresh;
-        else
-            unmap_pages(fresh, bytes);
-    }
-    return chunk == nullptr ? nullptr : chunk + index % chunk_slots;
-}
 
 LiveThreadIndex take_free() noexcept
 {
@@ -43,7 +25,7 @@ LiveThreadIndex take_free() noexcept
         const auto index = static_cast<LiveThreadIndex>(head);
         if (index == 0) return 0;
         // Slots are never unmapped, so this reads at worst an outdated link, and then the exchange fails.
-        const std::uint32_t next = slot_at(index, false)->next_free.load(std::memory_order_relaxed);
+        const std::uint32_t next = slots.find(index)->next_free.load(std::memory_order_relaxed);
         const std::uint64_t after = ((head >> 32) + 1) << 32 | next;
         if (free_chain.compare_exchange_weak(head, after, std::memory_order_acq_rel, std::memory_order_acquire))
             return index;
@@ -56,10 +38,11 @@ LiveThreadIndex claim_live_thread(void* argument) noexcept
 {
     LiveThreadIndex index = take_free();
     if (index == 0) {
-        if (next_unused.load(std::memory_order_relaxed) >= chunk_slots * chunk_limit) return 0;
+        if (next_unused.load(std::memory_order_relaxed) >> index_bits != 0) return 0;
         index = next_unused.fetch_add(1, std::memory_order_relaxed);
+        if (index >> index_bits != 0) return 0;
     }
-    LiveThread* slot = slot_at(index, true);
+    LiveThread* slot = slots.slot(index);
     if (slot == nullptr) return 0; // without memory the index is lost, and with it one of four million
     slot->argument.store(argument, std::memory_order_relaxed);
     slot->system_id.store(0, std::memory_order_relaxed);
@@ -69,7 +52,7 @@ LiveThreadIndex claim_live_thread(void* argument) noexcept
 
 void begin_live_thread(LiveThreadIndex index, std::uint32_t thread, StackBounds stack) noexcept
 {
-    LiveThread* slot = index == 0 ? nullptr : slot_at(index, false);
+    LiveThread* slot = index == 0 ? nullptr : slots.find(index);
     if (slot == nullptr) return;
     slot->thread.store(thread, std::memory_order_relaxed);
     slot->stack_low.store(stack.low, std::memory_order_relaxed);
@@ -79,7 +62,7 @@ void begin_live_thread(LiveThreadIndex index, std::uint32_t thread, StackBounds 
 
 void release_live_thread(LiveThreadIndex index) noexcept
 {
-    LiveThread* slot = index == 0 ? nullptr : slot_at(index, false);
+    LiveThread* slot = index == 0 ? nullptr : slots.find(index);
     if (slot == nullptr) return;
     slot->process.store(0, std::memory_order_relaxed);
     slot->system_id.store(0, std::memory_order_relaxed);
@@ -92,7 +75,8 @@ void release_live_thread(LiveThreadIndex index) noexcept
 
 LiveThread* live_thread(LiveThreadIndex index) noexcept
 {
-    return index >= next_unused.load(std::memory_order_acquire) ? nullptr : slot_at(index, false);
+    return index >> index_bits != 0 || index >= next_unused.load(std::memory_order_acquire) ? nullptr
+                                                                                            : slots.find(index);
 }
 
 } // namespace heapmark::platform

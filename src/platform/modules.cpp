@@ -4,15 +4,13 @@
 // is built with -fno-plt, so that it is bound at load: lazy binding may allocate, and this runs inside malloc.
 #include "platform/modules.hpp"
 
+#include "platform/growing_table.hpp"
 #include "platform/module_image.hpp"
-#include "platform/raw_syscall.hpp"
 
 #include <cstring>
 #include <dlfcn.h>
 #include <link.h>
 #include <new>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 
 namespace heapmark::platform {
 
@@ -22,52 +20,19 @@ namespace {
 
 using Slot = std::atomic<Module*>;
 
-constexpr unsigned chunk_slots = 256;
 constexpr unsigned module_limit = 65535;
 
 /// Slots in order of id - 1. A slot is filled once, by compare-and-swap, the lowest empty one first.
-constinit std::atomic<Slot*> chunks[(module_limit + chunk_slots - 1) / chunk_slots]{};
+constinit GrowingTable<Slot, 16, 8> slots{};
 
 /// In front of the array; an entry is only a hint and is compared before it is used.
 constinit Slot hints[256]{};
 
 Slot& hint_for(std::uintptr_t begin) noexcept { return hints[(begin >> 12 ^ begin >> 20) % 256]; }
 
-void* map_pages(std::size_t bytes) noexcept
-{
-    const long address =
-        raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return address < 0 && address > -4096 ? nullptr : reinterpret_cast<void*>(address); // NOLINT
-}
-
-void unmap_pages(void* address, std::size_t bytes) noexcept
-{
-    raw_syscall(SYS_munmap, reinterpret_cast<long>(address), static_cast<long>(bytes));
-}
-
-/// The slot of index `index`, its chunk made when missing; nullptr without memory or beyond the last id.
-Slot* slot_at(unsigned index, bool make) noexcept
-{
-    if (index >= module_limit) return nullptr;
-    std::atomic<Slot*>& place = chunks[index / chunk_slots];
-    Slot* chunk = place.load(std::memory_order_acquire);
-    if (chunk == nullptr) {
-        if (!make) return nullptr;
-        constexpr std::size_t bytes = chunk_slots * sizeof(Slot);
-        void* memory = map_pages(bytes);
-        if (memory == nullptr) return nullptr;
-        Slot* fresh = new (memory) Slot[chunk_slots]();
-        if (place.compare_exchange_strong(chunk, fresh, std::memory_order_acq_rel))
-            chunk = fresh;
-        else
-            unmap_pages(memory, bytes);
-    }
-    return &chunk[index % chunk_slots];
-}
-
 Module* module_in(unsigned index) noexcept
 {
-    Slot* slot = slot_at(index, false);
+    Slot* slot = index >= module_limit ? nullptr : slots.find(index);
     return slot == nullptr ? nullptr : slot->load(std::memory_order_acquire);
 }
 
@@ -80,8 +45,7 @@ bool find(std::uintptr_t pc, dl_find_object& found) noexcept
 std::uint64_t hash_of(const char* text) noexcept
 {
     std::uint64_t hash = 0xcbf29ce484222325;
-    for (; text != nullptr && *text != '\0'; ++text)
-        hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3;
+    for (; text != nullptr && *text != '\0'; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3;
     return hash;
 }
 
@@ -137,7 +101,7 @@ Module* describe(const dl_find_object& found) noexcept
     Module* result = nullptr;
     bool something_gone = false;
     for (unsigned index = 0; result == nullptr; ++index) {
-        Slot* slot = slot_at(index, true);
+        Slot* slot = index >= module_limit ? nullptr : slots.slot(index);
         if (slot == nullptr) break;
         Module* there = slot->load(std::memory_order_acquire);
         if (there == nullptr) {

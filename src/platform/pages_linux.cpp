@@ -2,11 +2,11 @@
 // Pages by raw system calls, so that an override of mmap is never entered.
 #include "platform/pages.hpp"
 
+#include "platform/raw_syscall.hpp"
+
 #include <atomic>
-#include <cerrno>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 namespace heapmark::platform {
 namespace {
@@ -25,25 +25,19 @@ bool request_allowed() noexcept
 void* map_pages(std::size_t bytes) noexcept
 {
     if (!request_allowed()) return nullptr;
-    const int saved_errno = errno;
+    const auto size = static_cast<long>(bytes);
     const long address =
-        syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-    void* pages = nullptr;
-    if (address != -1) {
-        pages = reinterpret_cast<void*>(address); // NOLINT(performance-no-int-to-ptr): what the system call returns
-        syscall(SYS_madvise, pages, bytes, MADV_DONTDUMP);
-        // A huge page would make one touched entry cost two megabytes.
-        syscall(SYS_madvise, pages, bytes, MADV_NOHUGEPAGE);
-    }
-    errno = saved_errno;
-    return pages;
+        raw_syscall(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (address < 0 && address > -4096) return nullptr;
+    raw_syscall(SYS_madvise, address, size, MADV_DONTDUMP);
+    // A huge page would make one touched entry cost two megabytes.
+    raw_syscall(SYS_madvise, address, size, MADV_NOHUGEPAGE);
+    return reinterpret_cast<void*>(address); // NOLINT(performance-no-int-to-ptr): what the system call returns
 }
 
 void unmap_pages(void* pages, std::size_t bytes) noexcept
 {
-    const int saved_errno = errno;
-    syscall(SYS_munmap, pages, bytes);
-    errno = saved_errno;
+    raw_syscall(SYS_munmap, reinterpret_cast<long>(pages), static_cast<long>(bytes));
 }
 
 void limit_page_requests_for_test(std::int64_t count) noexcept

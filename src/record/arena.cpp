@@ -3,6 +3,9 @@
 #include "record/arena.hpp"
 
 #include "base/bits.hpp"
+#include "platform/pages.hpp"
+
+#include <atomic>
 
 namespace heapmark::record {
 namespace {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/bits.hpp"
-#include "record/arena.hpp"
+#include "platform/growing_table.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -75,7 +75,7 @@ public:
 
 private:
     std::atomic<std::uint64_t> state_{1};
-    Table<Context, context_id_bits, 12> contexts_{};
+    platform::GrowingTable<Context, context_id_bits, 12> contexts_{};
 };
 
 extern constinit Clock clock;

@@ -3,6 +3,7 @@
 #include "record/depot.hpp"
 
 #include "base/bits.hpp"
+#include "platform/growing_table.hpp"
 #include "record/arena.hpp"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ constexpr std::uint32_t last_id = (std::uint32_t{1} << site_id_bits) - 1;
 
 constinit std::atomic<std::uint32_t> buckets[buckets_count]{};
 constinit std::atomic<std::uint32_t> next_id{first_id};
-constinit Table<const Site*, site_id_bits, 14> sites_by_id{};
+constinit platform::GrowingTable<const Site*, site_id_bits, 14> sites_by_id{};
 
 bool same(const Site& site, std::uint64_t hash, const SiteKey& key, std::span<const std::uint64_t> frames) noexcept
 {

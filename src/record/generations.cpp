@@ -2,6 +2,7 @@
 // The table of generations.
 #include "record/generations.hpp"
 
+#include "platform/growing_table.hpp"
 #include "platform/monotonic_clock.hpp"
 #include "record/contexts.hpp"
 
@@ -13,7 +14,7 @@ struct GenerationInfo {
     std::atomic<TextId> name;
 };
 
-constinit Table<GenerationInfo, 32, 16> generations{};
+constinit platform::GrowingTable<GenerationInfo, 32, 16> generations{};
 
 } // namespace
 

@@ -2,6 +2,7 @@
 // Interned texts: hash chains that only grow.
 #include "record/texts.hpp"
 
+#include "platform/growing_table.hpp"
 #include "record/arena.hpp"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ struct Text {
 
 constinit std::atomic<const Text*> buckets[std::size_t{1} << 14]{};
 constinit std::atomic<TextId> next_id{no_text + 1};
-constinit Table<const Text*, text_id_bits, 10> texts_by_id{};
+constinit platform::GrowingTable<const Text*, text_id_bits, 10> texts_by_id{};
 
 std::size_t bucket_of(std::string_view text) noexcept
 {

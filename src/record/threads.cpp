@@ -2,7 +2,7 @@
 // The thread registry.
 #include "record/threads.hpp"
 
-#include "record/arena.hpp"
+#include "platform/growing_table.hpp"
 
 namespace heapmark::record {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 constexpr unsigned thread_id_bits = 22;
 
 constinit std::atomic<std::uint32_t> next_id{1};
-constinit Table<Thread, thread_id_bits, 10> threads{};
+constinit platform::GrowingTable<Thread, thread_id_bits, 10> threads{};
 
 } // namespace
 
