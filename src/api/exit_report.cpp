@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // What HEAPMARK_OPTIONS asks for at the end of the process, and at a fault.
+#include "api/color.hpp"
 #include "api/faults.hpp"
 #include "platform/options.hpp"
 #include "platform/process_end.hpp"
 #include "platform/thread_state.hpp"
-#include "record/generations.hpp"
 #include "report/text.hpp"
 #include "symbolise/symbolise.hpp"
 
@@ -66,10 +66,7 @@ void write_out(const std::string& text)
 
 bool wants_color(const TextOptions& options)
 {
-    if (options.color != TextOptions::Color::automatic) return options.color == TextOptions::Color::always;
-    const char* const no_color = std::getenv("NO_COLOR"); // NOLINT(concurrency-mt-unsafe)
-    return platform::options().output.empty() && (no_color == nullptr || *no_color == '\0') &&
-           isatty(STDERR_FILENO) == 1;
+    return wants_color(options.color, platform::options().output.empty() ? STDERR_FILENO : -1);
 }
 
 void report_at_exit()

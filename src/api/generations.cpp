@@ -6,25 +6,15 @@
 #include "snapshot/collect.hpp"
 #include "snapshot/snapshot_access.hpp"
 
-#include <algorithm>
-#include <limits>
-
 namespace heapmark {
-namespace {
-
-std::uint32_t number(Generation generation) noexcept
-{
-    constexpr std::uint64_t greatest = std::numeric_limits<std::uint32_t>::max();
-    return static_cast<std::uint32_t>(std::min(static_cast<std::uint64_t>(generation), greatest));
-}
-
-} // namespace
-
 Generation mark(const char* name) noexcept { return Generation{record::mark(name == nullptr ? "" : name)}; }
 
 Generation current_generation() noexcept { return Generation{record::clock.generation()}; }
 
-std::string_view generation_name(Generation generation) noexcept { return record::name_of(number(generation)); }
+std::string_view generation_name(Generation generation) noexcept
+{
+    return record::name_of(record::number_of(generation));
+}
 
 Snapshot survivors(Generation first, Ignored ignored) { return survivors(first, SnapshotAccess::open_end, ignored); }
 
@@ -38,7 +28,7 @@ Snapshot live() { return survivors(Generation{}, Ignored::include); }
 
 Counts counts(Generation since) noexcept
 {
-    const record::Totals totals = record::totals_since(number(since));
+    const record::Totals totals = record::totals_since(record::number_of(since));
     return {static_cast<std::uint64_t>(totals.blocks), static_cast<std::uint64_t>(totals.bytes)};
 }
 

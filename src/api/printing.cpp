@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Reports onto streams. The text is put together first and written at once, so that reports of several threads do not
 // mix.
+#include "api/color.hpp"
 #include "platform/options.hpp"
 #include "platform/thread_state.hpp"
 #include "report/text.hpp"
@@ -22,14 +23,6 @@ namespace heapmark {
 
 namespace {
 
-bool is_terminal(int descriptor) noexcept
-{
-    const int kept = errno;
-    const bool terminal = descriptor >= 0 && isatty(descriptor) == 1;
-    errno = kept;
-    return terminal;
-}
-
 /// File descriptor that a standard stream writes to, or -1 when the stream's kind does not tell.
 int descriptor_of(const std::ostream& out)
 {
@@ -39,14 +32,6 @@ int descriptor_of(const std::ostream& out)
 #endif
     static_cast<void>(out);
     return -1;
-}
-
-/// https://no-color.org: any value but the empty one.
-bool wants_color(TextOptions::Color color, int descriptor)
-{
-    if (color != TextOptions::Color::automatic) return color == TextOptions::Color::always;
-    const char* const no_color = std::getenv("NO_COLOR"); // NOLINT(concurrency-mt-unsafe)
-    return (no_color == nullptr || *no_color == '\0') && is_terminal(descriptor);
 }
 
 /// Under the guard to the end: a buffer that the stream makes for this text is heapmark's doing, not the program's.
@@ -59,6 +44,17 @@ void write_to(std::ostream& out, Text text)
 }
 
 } // namespace
+
+bool wants_color(TextOptions::Color color, int descriptor)
+{
+    if (color != TextOptions::Color::automatic) return color == TextOptions::Color::always;
+    const char* const no_color = std::getenv("NO_COLOR"); // NOLINT(concurrency-mt-unsafe)
+    if ((no_color != nullptr && *no_color != '\0') || descriptor < 0) return false;
+    const int kept = errno;
+    const bool terminal = isatty(descriptor) == 1;
+    errno = kept;
+    return terminal;
+}
 
 TextOptions::TextOptions()
 {

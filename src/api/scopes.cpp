@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a thread says about the blocks it makes: ignored, tagged; and whose blocks they are.
 #include "platform/thread_state.hpp"
-#include "record/contexts.hpp"
+#include "record/generations.hpp"
 #include "record/recorder.hpp"
 #include "record/texts.hpp"
 #include "record/threads.hpp"
 
 #include <heapmark/heapmark.hpp>
 
-#include <algorithm>
 #include <cstdlib>
-#include <limits>
 
 namespace heapmark {
 
@@ -43,9 +41,8 @@ by_this_thread_and_its_children::by_this_thread_and_its_children(Generation sinc
 
 bool by_this_thread_and_its_children::operator()(const Block& block) const noexcept
 {
-    constexpr std::uint64_t greatest = std::numeric_limits<std::uint32_t>::max();
-    const auto since = static_cast<std::uint32_t>(std::min(static_cast<std::uint64_t>(since_), greatest));
-    return record::descends_from(static_cast<std::uint32_t>(block.thread), static_cast<std::uint32_t>(root_), since);
+    return record::descends_from(static_cast<std::uint32_t>(block.thread), static_cast<std::uint32_t>(root_),
+                                 record::number_of(since_));
 }
 
 } // namespace heapmark

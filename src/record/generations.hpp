@@ -3,10 +3,20 @@
 #pragma once
 
 #include "record/texts.hpp"
+#include <heapmark/fwd.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 
 namespace heapmark::record {
+
+/// The number that the record knows a public generation by; the greatest one for those that cannot be yet.
+constexpr std::uint32_t number_of(Generation generation) noexcept
+{
+    constexpr std::uint64_t greatest = std::numeric_limits<std::uint32_t>::max();
+    return static_cast<std::uint32_t>(std::min(static_cast<std::uint64_t>(generation), greatest));
+}
 
 /// Starts a generation on the clock and keeps its time and name. Lock-free; async-signal-safe without a name.
 std::uint32_t mark(std::string_view name) noexcept;

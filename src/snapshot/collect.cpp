@@ -9,7 +9,6 @@
 #include "snapshot/snapshot_access.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace heapmark::snapshot {
 namespace {
@@ -100,11 +99,8 @@ Block block_at(std::uintptr_t address, record::Entry entry, record::Sizes sizes)
 
 Snapshot collect(Generation first, Generation last, Ignored ignored)
 {
-    // Context 0 is heapmark's own; pages of nothing else are passed by.
-    const auto first_generation = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(static_cast<std::uint64_t>(first), std::numeric_limits<std::uint32_t>::max()));
-    const Range range{std::max(record::clock.first_context(first_generation), 1U), static_cast<std::uint64_t>(last),
-                      ignored == Ignored::include};
+    const Range range{record::clock.first_context(record::number_of(first)), // at least 1: 0 is heapmark's own
+                      static_cast<std::uint64_t>(last), ignored == Ignored::include};
     std::vector<Block> blocks;
     if (first <= last)
         for (const record::Leaf* leaf = record::map.leaves(); leaf != nullptr; leaf = leaf->next)
