@@ -38,14 +38,14 @@ struct Taker {
 
 [[gnu::noinline]] void take_whole(Taker& taker)
 {
-    const Caller caller = HEAPMARK_CALLER();
+    const Caller caller = caller_of(HEAPMARK_FRAME());
     taker.frame_count += capture_stack(caller, taker.stack, taker.rules.get(), taker.frames, max_depth_frames);
     benchmark::ClobberMemory();
 }
 
 [[gnu::noinline]] unsigned take_refreshed(Taker& taker)
 {
-    const Caller caller = HEAPMARK_CALLER();
+    const Caller caller = caller_of(HEAPMARK_FRAME());
     std::uint64_t hash = 0;
     const unsigned count = refresh(*taker.stacks, *taker.rules, caller, taker.stack, max_depth_frames, hash);
     if (count == 0) taker.state.SkipWithError("the general walk was needed");

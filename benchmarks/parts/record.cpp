@@ -29,7 +29,7 @@ platform::ThreadState new_thread()
 {
     platform::ThreadState state{};
     state.thread = record::add_thread(0, 0);
-    state.phase = 2;
+    state.phase = heapmark::platform::ThreadState::Phase::in_use;
     return state;
 }
 

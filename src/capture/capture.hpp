@@ -19,12 +19,6 @@ struct Caller {
     std::uintptr_t fp; ///< its rbp (x29): the callee-saved frame register
 };
 
-/// The caller of the function that this is inlined into. That function must keep a frame pointer.
-#define HEAPMARK_CALLER()                                                                                              \
-    (::heapmark::capture::Caller{reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)),                        \
-                                 reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 2 * sizeof(void*),     \
-                                 *static_cast<const std::uintptr_t*>(__builtin_frame_address(0))})
-
 /// Address of the frame of the function that this is written in, which keeps a frame pointer for it.
 #define HEAPMARK_FRAME() __builtin_frame_address(0)
 

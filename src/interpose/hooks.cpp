@@ -20,13 +20,6 @@ extern const char __stop_heapmark_operators[] __attribute__((visibility("hidden"
 namespace heapmark::interpose {
 namespace {
 
-/// A slot pairs a hash with a site in two words that a signal handler on this thread may come between: the first word
-/// is the hash mixed with the site, so that a torn pair matches nothing.
-std::uint64_t slot_key(std::uint64_t hash, std::uint32_t site) noexcept
-{
-    return hash ^ (site * std::uint64_t{0x9e37'79b9'7f4a'7c15U});
-}
-
 /// Whether heapmark's own code allocated, outside any guard: the C++ library that the preload library carries inside.
 /// A static heapmark shares its module, and its C++ library, with the program; there all such blocks are the program's.
 bool is_own_frame([[maybe_unused]] std::span<const std::uint64_t> frames) noexcept
@@ -47,13 +40,6 @@ bool is_own_frame([[maybe_unused]] std::span<const std::uint64_t> frames) noexce
 #endif
 }
 
-/// The site of a hash, where the thread has met it before; no_site otherwise.
-inline std::uint32_t find_site(const record::SiteCache& cache, std::uint64_t hash) noexcept
-{
-    const record::SiteCache::Slot seen = cache.slot[hash % record::SiteCache::slots];
-    return seen.hash == slot_key(hash, seen.site) ? seen.site : record::no_site;
-}
-
 /// The site where the general walk is needed, or the site is not in the thread's cache.
 [[gnu::cold, gnu::noinline]] std::uint32_t site_slowly(platform::ThreadState& thread, const void* frame,
                                                        const record::SiteKey& key) noexcept
@@ -64,13 +50,13 @@ inline std::uint32_t find_site(const record::SiteCache& cache, std::uint64_t has
         buffer, capture::capture_stack(capture::caller_of(frame), thread.stack, thread.rule_cache, buffer, depth));
     const std::uint64_t hash = record::site_hash(key, frames);
     if (record::SiteCache* cache = thread.site_cache) {
-        if (const std::uint32_t site = find_site(*cache, hash); site != record::no_site) return site;
+        if (const std::uint32_t site = cache->find(hash); site != record::no_site) return site;
     }
     const std::uint32_t site = is_own_frame(frames) ? record::internal_site : record::intern_site(hash, key, frames);
     if (site == record::no_site)
         record::count_unstacked();
     else if (record::SiteCache* cache = thread.site_cache)
-        cache->slot[hash % record::SiteCache::slots] = {slot_key(hash, site), site};
+        cache->keep(hash, site);
     return site;
 }
 
@@ -86,7 +72,7 @@ inline std::uint32_t find_site(const record::SiteCache& cache, std::uint64_t has
     if (capture::refresh(*thread.stack_cache, *thread.rule_cache, caller, thread.stack, depth, frames_hash) == 0)
         [[unlikely]]
         return site_slowly(thread, frame, key);
-    const std::uint32_t site = find_site(*thread.site_cache, record::site_hash(key, frames_hash));
+    const std::uint32_t site = thread.site_cache->find(record::site_hash(key, frames_hash));
     return site != record::no_site ? site : site_slowly(thread, frame, key);
 }
 
@@ -102,6 +88,17 @@ inline std::uint32_t find_site(const record::SiteCache& cache, std::uint64_t has
     record::keep_fault(detail);
     if (auto* listener = record::fault_listener.load(std::memory_order_acquire)) listener(detail);
     errno = saved_errno;
+}
+
+/// A fault of which the map has the block: its birth, at that address.
+record::FaultDetail detail_of(record::FaultKind kind, const record::Death& known, const void* block) noexcept
+{
+    record::FaultDetail detail;
+    detail.kind = kind;
+    detail.birth = known.entry;
+    detail.birth_address = reinterpret_cast<std::uintptr_t>(block);
+    detail.birth_sizes = known.sizes;
+    return detail;
 }
 
 /// What a release of a live block got wrong, if anything; `wrong` becomes what it stated.
@@ -126,13 +123,8 @@ record::Mismatch mismatch(const record::Death& death, const Exit& exit, Stated s
 [[gnu::cold, gnu::noinline]] bool release_of_no_block(platform::ThreadState& thread, const record::Death& death,
                                                       void* block, const Exit& exit, const void* frame) noexcept
 {
-    record::FaultDetail detail;
     if (death.outcome == record::Death::Outcome::released_before) {
-        detail.kind = record::FaultKind::double_free;
-        detail.birth = death.entry;
-        detail.birth_address = reinterpret_cast<std::uintptr_t>(block);
-        detail.birth_sizes = death.sizes;
-        fault(thread, detail, exit, block, frame);
+        fault(thread, detail_of(record::FaultKind::double_free, death, block), exit, block, frame);
         return false;
     }
     const std::uintptr_t inside = record::block_around(reinterpret_cast<std::uintptr_t>(block));
@@ -141,9 +133,10 @@ record::Mismatch mismatch(const record::Death& death, const Exit& exit, Stated s
         record::count_fault(record::FaultKind::unknown_free);
         return true;
     }
+    record::FaultDetail detail;
+    detail.kind = record::FaultKind::unknown_free;
     detail.birth_address = inside;
     if (inside != 0) detail.birth = record::find_block(reinterpret_cast<void*>(inside), detail.birth_sizes); // NOLINT
-    detail.kind = record::FaultKind::unknown_free;
     fault(thread, detail, exit, block, frame);
     return false;
 }
@@ -153,7 +146,7 @@ record::Mismatch mismatch(const record::Death& death, const Exit& exit, Stated s
 void record_birth(void* block, std::size_t requested_bytes, Door door, const void* frame) noexcept
 {
     platform::ThreadState& thread = platform::thread_state;
-    if (thread.phase == 0) [[unlikely]]
+    if (thread.phase == platform::ThreadState::Phase::unseen) [[unlikely]]
         attach_thread(thread, 0);
     const record::Sizes sizes{requested_bytes, usable_bytes(block, requested_bytes)};
     if (thread.guard_depth != 0) [[unlikely]] {
@@ -169,19 +162,13 @@ void release_slowly(void* block, const Exit& exit, Stated stated, const void* fr
 {
     const int saved_errno = errno;
     platform::ThreadState& thread = platform::thread_state;
-    if (thread.phase == 0) attach_thread(thread, 0);
+    if (thread.phase == platform::ThreadState::Phase::unseen) attach_thread(thread, 0);
     const record::Death death = record::death(thread, block);
     bool given_back = true;
     if (death.outcome == record::Death::Outcome::died) {
-        record::FaultDetail detail;
+        record::FaultDetail detail = detail_of(record::FaultKind::mismatched_release, death, block);
         detail.mismatch = mismatch(death, exit, stated, detail.stated);
-        if (detail.mismatch != record::Mismatch::none) {
-            detail.kind = record::FaultKind::mismatched_release;
-            detail.birth = death.entry;
-            detail.birth_address = reinterpret_cast<std::uintptr_t>(block);
-            detail.birth_sizes = death.sizes;
-            fault(thread, detail, exit, block, frame);
-        }
+        if (detail.mismatch != record::Mismatch::none) fault(thread, detail, exit, block, frame);
     } else if (death.outcome != record::Death::Outcome::internal)
         given_back = release_of_no_block(thread, death, block, exit, frame);
     if (given_back) underlying.free(block);
@@ -191,18 +178,15 @@ void release_slowly(void* block, const Exit& exit, Stated stated, const void* fr
 void* resize(void* block, std::size_t requested_bytes, Api api, const void* frame) noexcept
 {
     platform::ThreadState& thread = platform::thread_state;
-    if (thread.phase == 0) [[unlikely]]
+    if (thread.phase == platform::ThreadState::Phase::unseen) [[unlikely]]
         attach_thread(thread, 0);
     const Exit exit{to_string(api), record::Kind::malloc_family};
     record::Resize step(thread, block);
     switch (step.before().outcome) {
     case record::Death::Outcome::died:
         if (step.before().entry.kind() != record::Kind::malloc_family) [[unlikely]] {
-            const record::FaultDetail detail{.kind = record::FaultKind::mismatched_release,
-                                             .mismatch = record::Mismatch::function,
-                                             .birth = step.before().entry,
-                                             .birth_address = reinterpret_cast<std::uintptr_t>(block),
-                                             .birth_sizes = step.before().sizes};
+            record::FaultDetail detail = detail_of(record::FaultKind::mismatched_release, step.before(), block);
+            detail.mismatch = record::Mismatch::function;
             fault(thread, detail, exit, block, frame);
         }
         break;

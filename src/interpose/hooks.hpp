@@ -25,7 +25,7 @@ struct Exit {
 };
 
 /// What a sized or an aligned release says of the block it is given.
-inline constexpr std::size_t unstated = ~std::size_t{0};
+using record::unstated;
 struct Stated {
     std::size_t bytes = unstated;
     std::size_t alignment = unstated;
@@ -33,6 +33,15 @@ struct Stated {
 
 /// Records a block that the allocator underneath has just handed out.
 void record_birth(void* block, std::size_t requested_bytes, Door door, const void* frame) noexcept;
+
+/// What the allocator underneath gave, recorded if it is a block.
+[[gnu::always_inline]] inline void* born(void* block, std::size_t requested_bytes, Door door,
+                                         const void* frame) noexcept
+{
+    if (block != nullptr) [[likely]]
+        record_birth(block, requested_bytes, door, frame);
+    return block;
+}
 
 /// Records a release of any sort and, unless it was a wrong one that would harm, gives the memory back. Keeps errno.
 void release_slowly(void* block, const Exit& exit, Stated stated, const void* frame) noexcept;
@@ -44,7 +53,7 @@ template <const Exit& TheExit>
     if (block == nullptr) return;
     // glibc's free keeps errno itself since 2.33.
     if (!underlying.glibc || stated.alignment != unstated ||
-        !record::plain_death(platform::thread_state, block, TheExit.kind, stated.bytes, unstated)) [[unlikely]] {
+        !record::plain_death(platform::thread_state, block, TheExit.kind, stated.bytes)) [[unlikely]] {
         release_slowly(block, TheExit, stated, frame);
         __asm__ volatile(""); // not as a jump, which would give up the frame that it is told of
         return;

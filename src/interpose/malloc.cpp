@@ -17,13 +17,6 @@ constexpr Exit free_exit{"free", c_family};
 constexpr Exit free_sized_exit{"free_sized", c_family};
 constexpr Exit free_aligned_sized_exit{"free_aligned_sized", c_family};
 
-inline void* born(void* block, std::size_t requested_bytes, Door door, const void* frame) noexcept
-{
-    if (block != nullptr) [[likely]]
-        record_birth(block, requested_bytes, door, frame);
-    return block;
-}
-
 inline Door aligned_door(Api api, std::size_t alignment) noexcept
 {
     // memalign takes any number and rounds it up to a power of two

@@ -42,13 +42,6 @@ inline void* obtain(size_t size, align_val_t alignment) noexcept
     return underlying.memalign(static_cast<size_t>(alignment), padded(size));
 }
 
-inline void* born(void* block, size_t size, Door door, const void* frame) noexcept
-{
-    if (block != nullptr) [[likely]]
-        record_birth(block, size, door, frame);
-    return block;
-}
-
 inline Door aligned_to(align_val_t alignment, Door door) noexcept
 {
     door.alignment_log2 = static_cast<std::uint8_t>(std::countr_zero(static_cast<size_t>(alignment)));

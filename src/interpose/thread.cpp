@@ -3,20 +3,19 @@
 #include "capture/stack_cache.hpp"
 #include "interpose/anchors.hpp"
 #include "interpose/hooks.hpp"
+#include "interpose/real_function.hpp"
 #include "interpose/underlying.hpp"
 
 #include "platform/live_threads.hpp"
 #include "platform/options.hpp"
 #include "platform/pages.hpp"
 #include "platform/process_end.hpp"
-#include "platform/raw_write.hpp"
 #include "platform/stack_bounds.hpp"
 #include "record/threads.hpp"
 
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -28,7 +27,7 @@ const char thread_anchor = 0;
 
 namespace {
 
-enum Phase : std::uint8_t { unseen, starting, in_use, ending };
+using enum platform::ThreadState::Phase;
 
 /// Everything that a thread remembers to be quick. Valid when zero.
 struct Caches {
@@ -164,20 +163,12 @@ extern "C" HEAPMARK_EXPORT int pthread_create(pthread_t* thread, const pthread_a
 {
     using namespace heapmark::interpose;
     using Create = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-    static constinit std::atomic<Create*> real{nullptr};
+    static constinit RealFunction<Create> real("pthread_create");
 
     const platform::Guard guard; // dlsym's and the C library's memory for the thread are not the caller's
     platform::ThreadState& self = platform::thread_state;
     attach_thread(self, 0);
-    Create* create = real.load(std::memory_order_acquire);
-    if (create == nullptr) {
-        create = reinterpret_cast<Create*>(dlsym(RTLD_NEXT, "pthread_create"));
-        if (create == nullptr) {
-            platform::Line line;
-            platform::die(line << "no pthread_create found below heapmark's own");
-        }
-        real.store(create, std::memory_order_release);
-    }
+    Create* create = real.get();
     void* memory = underlying.malloc(sizeof(Start));
     if (memory == nullptr) return EAGAIN;
     const platform::LiveThreadIndex live_thread = platform::claim_live_thread(argument);

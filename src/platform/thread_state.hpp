@@ -8,10 +8,10 @@
 namespace heapmark::capture {
 struct RuleCache;
 struct StackCache;
-}
+} // namespace heapmark::capture
 namespace heapmark::record {
 struct Context;
-struct SiteCache;
+class SiteCache;
 } // namespace heapmark::record
 
 namespace heapmark::platform {
@@ -23,6 +23,8 @@ struct StackBounds {
 };
 
 struct ThreadState {
+    enum class Phase : std::uint8_t { unseen, starting, in_use, ending }; ///< ending: the caches are given back
+
     std::uint32_t guard_depth;       ///< > 0 while heapmark itself allocates: those blocks are never survivors
     std::uint32_t generation;        ///< of the context
     record::Context* context_record; ///< that births are booked on; nullptr before the first one
@@ -34,7 +36,7 @@ struct ThreadState {
     capture::StackCache* stack_cache;
     record::SiteCache* site_cache;
     std::uint32_t live_thread; ///< LiveThreadIndex
-    std::uint8_t phase; ///< 0 unseen, 1 being set up, 2 in use, 3 ending (caches given back)
+    Phase phase;
 };
 
 static_assert(sizeof(ThreadState) <= 80, "static TLS is scarce: ld.so keeps about 1.6 KB for late initial-exec users");

@@ -58,14 +58,32 @@ const Site* site(std::uint32_t id) noexcept;
 /// Sites kept so far.
 std::uint32_t site_count() noexcept;
 
-/// Direct-mapped, by hash. A hash of 64 bits that agrees is taken for the same site.
-struct SiteCache {
-    static constexpr std::size_t slots = 2048;
+/// Direct-mapped, by hash. A hash of 64 bits that agrees is taken for the same site. Valid when zero.
+/// Shared by a thread and the signal handlers that interrupt it: a slot's first word is the hash mixed with the site,
+/// so that a pair which a handler came between matches nothing.
+class SiteCache {
+public:
+    /// The site of a hash that was kept; no_site when it was not, or has been displaced.
+    [[nodiscard]] std::uint32_t find(std::uint64_t hash) const noexcept
+    {
+        const Slot seen = slots_[hash % slot_count];
+        return seen.key == key(hash, seen.site) ? seen.site : no_site;
+    }
+    void keep(std::uint64_t hash, std::uint32_t site) noexcept { slots_[hash % slot_count] = {key(hash, site), site}; }
+
+private:
+    static constexpr std::size_t slot_count = 2048;
     struct Slot {
-        std::uint64_t hash;
+        std::uint64_t key;
         std::uint32_t site;
     };
-    Slot slot[slots];
+
+    static constexpr std::uint64_t key(std::uint64_t hash, std::uint32_t site) noexcept
+    {
+        return hash ^ (site * std::uint64_t{0x9e37'79b9'7f4a'7c15U});
+    }
+
+    Slot slots_[slot_count];
 };
 
 } // namespace heapmark::record

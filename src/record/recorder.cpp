@@ -11,6 +11,28 @@ constinit std::atomic<std::uint64_t> unstacked{0};
 /// Farthest that block_around looks back, so that a wild pointer costs no walk over a whole heap.
 constexpr std::uintptr_t look_back_bytes = std::uintptr_t{64} << 20;
 
+/// What the map knows of an address that is released; `word` becomes where it says so, if anywhere.
+Death look_up(const void* block, std::atomic<std::uint64_t>*& word) noexcept
+{
+    const auto address = reinterpret_cast<std::uintptr_t>(block);
+    word = map.find(address);
+    if (word == nullptr) return {};
+    Death found;
+    found.entry = Entry(word->load(std::memory_order_relaxed));
+    if (found.entry.half() != ((address & 16) != 0) || (address & 15) != 0) return {};
+    switch (found.entry.kind()) {
+    case Kind::empty:
+    case Kind::extension: return {};
+    case Kind::released:
+    case Kind::resizing: found.outcome = Death::Outcome::released_before; break;
+    case Kind::internal: found.outcome = Death::Outcome::internal; break;
+    default: found.outcome = Death::Outcome::died; break;
+    }
+    if (is_live(found.entry.kind()) || map.has_sizes(address, found.entry))
+        found.sizes = map.sizes(address, word, found.entry);
+    return found;
+}
+
 } // namespace
 
 std::uint64_t unrecorded_count() noexcept { return unrecorded.load(std::memory_order_relaxed); }
@@ -74,23 +96,22 @@ void birth_slowly(platform::ThreadState& thread, const void* block, Sizes sizes,
     if (kind != Kind::internal && (context == nullptr || thread.generation < generation)) count_unrecorded();
 }
 
-Resize::Resize(platform::ThreadState& thread, const void* block) noexcept : thread_(thread)
+Death death(platform::ThreadState& thread, const void* block) noexcept
 {
-    const auto address = reinterpret_cast<std::uintptr_t>(block);
-    word_ = map.find(address);
-    if (word_ == nullptr) return;
-    before_.entry = Entry(word_->load(std::memory_order_relaxed));
-    if (before_.entry.half() != ((address & 16) != 0) || (address & 15) != 0) return;
-    switch (before_.entry.kind()) {
-    case Kind::empty:
-    case Kind::extension: return;
-    case Kind::released:
-    case Kind::resizing: before_.outcome = Death::Outcome::released_before; break;
-    case Kind::internal: before_.outcome = Death::Outcome::internal; break;
-    default: before_.outcome = Death::Outcome::died; break;
+    std::atomic<std::uint64_t>* word = nullptr;
+    const Death found = look_up(block, word);
+    if (found.outcome == Death::Outcome::internal)
+        word->store(0, std::memory_order_relaxed);
+    else if (found.outcome == Death::Outcome::died) {
+        word->store(found.entry.with_kind(Kind::released).word(), std::memory_order_release);
+        book_death(thread, found.entry, found.sizes.requested_bytes);
     }
-    if (is_live(before_.entry.kind()) || map.has_sizes(address, before_.entry))
-        before_.sizes = map.sizes(address, word_, before_.entry);
+    return found;
+}
+
+Resize::Resize(platform::ThreadState& thread, const void* block) noexcept
+    : thread_(thread), before_(look_up(block, word_))
+{
     if (is_live(before_.entry.kind()))
         word_->store(before_.entry.with_kind(Kind::resizing).word(), std::memory_order_relaxed);
 }

@@ -67,10 +67,13 @@ struct Death {
         context->others[part].add(loss);
 }
 
+/// A size that a release does not state.
+inline constexpr std::size_t unstated = ~std::size_t{0};
+
 /// death() of a block that is as it should be: alive, of that kind, and of that size where one is stated.
 /// False where it is not, or where that takes longer to tell: then nothing has happened.
 [[gnu::always_inline]] inline bool plain_death(platform::ThreadState& thread, const void* block, Kind kind,
-                                               std::size_t stated_bytes, std::size_t unstated) noexcept
+                                               std::size_t stated_bytes) noexcept
 {
     const auto address = reinterpret_cast<std::uintptr_t>(block);
     Leaf* leaf = map.find_leaf(address);
@@ -91,31 +94,7 @@ struct Death {
 
 /// Records the release of a block, to be called before its memory is handed back.
 /// Two threads that release the same block at the same moment may both see it alive; that race is the program's.
-inline Death death(platform::ThreadState& thread, const void* block) noexcept
-{
-    const auto address = reinterpret_cast<std::uintptr_t>(block);
-    std::atomic<std::uint64_t>* word = map.find(address);
-    if (word == nullptr) [[unlikely]]
-        return {};
-    const Entry entry(word->load(std::memory_order_relaxed));
-    if (entry.half() != ((address & 16) != 0) || (address & 15) != 0) [[unlikely]]
-        return {};
-
-    if (entry.kind() <= Kind::internal) [[unlikely]] {
-        switch (entry.kind()) {
-        case Kind::internal: word->store(0, std::memory_order_relaxed); return {Death::Outcome::internal, entry, {}};
-        case Kind::released:
-        case Kind::resizing:
-            return {Death::Outcome::released_before, entry,
-                    map.has_sizes(address, entry) ? map.sizes(address, word, entry) : Sizes{}};
-        default: return {};
-        }
-    }
-    const Sizes sizes = map.sizes(address, word, entry);
-    word->store(entry.with_kind(Kind::released).word(), std::memory_order_release);
-    book_death(thread, entry, sizes.requested_bytes);
-    return {Death::Outcome::died, entry, sizes};
-}
+Death death(platform::ThreadState& thread, const void* block) noexcept;
 
 /// A realloc in three steps around the allocator's: the block is neither freed nor born until it is known which.
 class Resize {

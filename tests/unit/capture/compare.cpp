@@ -92,7 +92,7 @@ bool frames_match(const Oracle& oracle, const std::uint64_t* frames, unsigned co
 
 [[gnu::noinline]] Comparison compare_here() noexcept
 {
-    const Caller caller = HEAPMARK_CALLER();
+    const Caller caller = heapmark::capture::caller_of(HEAPMARK_FRAME());
     Comparison result = compare(caller);
     asm volatile("" : : : "memory"); // no tail call: the frame must stay
     return result;
@@ -100,7 +100,7 @@ bool frames_match(const Oracle& oracle, const std::uint64_t* frames, unsigned co
 
 [[gnu::noinline]] unsigned capture_here(std::uint64_t* frames, unsigned max_frames) noexcept
 {
-    const Caller caller = HEAPMARK_CALLER();
+    const Caller caller = heapmark::capture::caller_of(HEAPMARK_FRAME());
     const unsigned count =
         heapmark::capture::capture_stack(caller, thread.stack, static_cast<RuleCache*>(thread.cache), frames, max_frames);
     asm volatile("" : : : "memory");

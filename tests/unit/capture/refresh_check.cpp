@@ -104,7 +104,7 @@ RefreshCheck::~RefreshCheck()
 
 [[gnu::noinline]] void look_by_refresh(Wanderer& wanderer)
 {
-    const Caller caller = HEAPMARK_CALLER();
+    const Caller caller = capture::caller_of(HEAPMARK_FRAME());
     auto& found = *static_cast<RefreshCheck*>(wanderer.other);
     // Mostly one limit, as in a process; at times another.
     const unsigned max_frames =
@@ -115,7 +115,7 @@ RefreshCheck::~RefreshCheck()
 
 [[gnu::noinline]] void check_refresh_here(RefreshCheck& found, unsigned max_frames, std::uint64_t turn)
 {
-    const Caller caller = HEAPMARK_CALLER();
+    const Caller caller = capture::caller_of(HEAPMARK_FRAME());
     check(found, caller, max_frames, turn);
     asm volatile("" : : : "memory");
 }

@@ -89,23 +89,22 @@ TEST_CASE("plain_death takes what is right and leaves the rest alone")
 {
     auto thread = invented::thread();
     const std::uint32_t generation = heapmark::record::clock.advance();
-    constexpr std::size_t unstated = ~std::size_t{0};
     for (const SizesCase& sizes : sizes_cases) {
         void* block = at(fresh_leaf() + leaf_bytes - 64); // the extension is the last word of the leaf
         birth(thread, block, {sizes.requested, sizes.usable}, kind, some_site);
-        CHECK_FALSE(plain_death(thread, block, Kind::new_single, unstated, unstated));
-        CHECK_FALSE(plain_death(thread, block, kind, sizes.requested + 1, unstated));
-        CHECK_FALSE(plain_death(thread, at(reinterpret_cast<std::uintptr_t>(block) + 16), kind, unstated, unstated));
-        CHECK_FALSE(plain_death(thread, at(reinterpret_cast<std::uintptr_t>(block) + 8), kind, unstated, unstated));
+        CHECK_FALSE(plain_death(thread, block, Kind::new_single, unstated));
+        CHECK_FALSE(plain_death(thread, block, kind, sizes.requested + 1));
+        CHECK_FALSE(plain_death(thread, at(reinterpret_cast<std::uintptr_t>(block) + 16), kind, unstated));
+        CHECK_FALSE(plain_death(thread, at(reinterpret_cast<std::uintptr_t>(block) + 8), kind, unstated));
         CHECK(invented::totals(generation).blocks == 1);
-        CHECK(plain_death(thread, block, kind, sizes.requested, unstated));
-        CHECK_FALSE(plain_death(thread, block, kind, unstated, unstated));
+        CHECK(plain_death(thread, block, kind, sizes.requested));
+        CHECK_FALSE(plain_death(thread, block, kind, unstated));
         CHECK(invented::totals(generation).blocks == 0);
         CHECK(invented::totals(generation).bytes == 0);
     }
     void* last = at(fresh_leaf() + leaf_bytes - 32); // its extension is in the next leaf: not the plain case
     birth(thread, last, {100, 104}, kind, some_site);
-    CHECK_FALSE(plain_death(thread, last, kind, unstated, unstated));
+    CHECK_FALSE(plain_death(thread, last, kind, unstated));
     CHECK(death(thread, last).outcome == Death::Outcome::died);
     CHECK(invented::totals(generation).blocks == 0);
 }

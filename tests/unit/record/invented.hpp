@@ -28,7 +28,7 @@ inline platform::ThreadState thread(std::uint32_t parent = 0)
 {
     platform::ThreadState state{};
     state.thread = record::add_thread(parent, record::clock.generation());
-    state.phase = 2;
+    state.phase = heapmark::platform::ThreadState::Phase::in_use;
     return state;
 }
 
