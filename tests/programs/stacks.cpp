@@ -3,6 +3,8 @@
 // the stack cache and by the general walk, with what the compiler's unwinder tells, frame by frame down to the limit.
 // It tracks nothing. At exit it appends one line to the file STACKS_OUTPUT, and the first differences.
 // STACKS_EVERY=n looks at each n-th allocation of a thread; the stack cache is brought up to date at every one.
+#include "../unit/capture/unwound.hpp"
+
 #include "base/frames_hash.hpp"
 #include "capture/stack_cache.hpp"
 #include "platform/modules.hpp"
@@ -17,7 +19,6 @@
 #include <fcntl.h>
 #include <span>
 #include <unistd.h>
-#include <unwind.h>
 
 using namespace heapmark;
 
@@ -63,24 +64,6 @@ struct Sample {
 constinit Sample samples[samples_kept] = {};
 constinit std::atomic<unsigned> sample_count{0};
 
-struct Oracle {
-    std::uintptr_t from;
-    std::uintptr_t pcs[limit];
-    unsigned count;
-    bool reached;
-};
-
-_Unwind_Reason_Code take_frame(_Unwind_Context* context, void* data)
-{
-    auto& oracle = *static_cast<Oracle*>(data);
-    int is_exact = 0;
-    std::uintptr_t pc = _Unwind_GetIPInfo(context, &is_exact);
-    if (is_exact != 0) ++pc; // a frame keeps the interrupted instruction plus one
-    if (pc == oracle.from) oracle.reached = true;
-    if (oracle.reached && pc > 1) oracle.pcs[oracle.count++] = pc;
-    return oracle.count == limit ? _URC_END_OF_STACK : _URC_NO_REASON;
-}
-
 unsigned long every() noexcept
 {
     static constinit std::atomic<unsigned long> known{0};
@@ -97,8 +80,8 @@ void compare(const capture::Caller& caller, unsigned from_cache, std::uint64_t h
 {
     Sample now{};
     now.our_count = capture::capture_stack(caller, thread.stack, &thread.caches->rules, now.ours, limit);
-    Oracle oracle{caller.pc, {}, 0, false};
-    _Unwind_Backtrace(take_frame, &oracle);
+    Unwound<limit> oracle{caller.pc};
+    oracle.take();
     ++totals.compared;
     if (from_cache != 0) {
         ++totals.by_cache;

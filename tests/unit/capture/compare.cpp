@@ -2,13 +2,14 @@
 // The comparison with _Unwind_Backtrace.
 #include "compare.hpp"
 
+#include "unwound.hpp"
+
 #include "platform/modules.hpp"
 #include "platform/stack_bounds.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <unwind.h>
 
 namespace capture_test {
 namespace {
@@ -24,24 +25,7 @@ struct Thread {
 };
 thread_local Thread thread;
 
-struct Oracle {
-    Caller caller;
-    std::uintptr_t pcs[oracle_depth_frames];
-    unsigned count;
-    bool reached; ///< the caller's frame
-};
-
-_Unwind_Reason_Code take_frame(_Unwind_Context* context, void* data)
-{
-    auto& oracle = *static_cast<Oracle*>(data);
-    int is_exact = 0;
-    std::uintptr_t pc = _Unwind_GetIPInfo(context, &is_exact);
-    if (is_exact != 0) ++pc; // a frame keeps the interrupted instruction plus one
-    if (pc == oracle.caller.pc) oracle.reached = true;
-    // Past the last frame libgcc shows a zero; end-of-stack is no frame to us.
-    if (oracle.reached && pc > 1) oracle.pcs[oracle.count++] = pc;
-    return oracle.count == oracle_depth_frames ? _URC_END_OF_STACK : _URC_NO_REASON;
-}
+using Oracle = Unwound<oracle_depth_frames>;
 
 bool frames_match(const Oracle& oracle, const std::uint64_t* frames, unsigned count, Comparison& result)
 {
@@ -60,8 +44,8 @@ bool frames_match(const Oracle& oracle, const std::uint64_t* frames, unsigned co
 
 [[gnu::noinline]] Comparison compare(const Caller& caller) noexcept
 {
-    Oracle oracle{caller, {}, 0, false};
-    _Unwind_Backtrace(take_frame, &oracle);
+    Oracle oracle{caller.pc};
+    oracle.take();
 
     Comparison result;
     std::uint64_t frames[max_depth_frames];
@@ -71,10 +55,8 @@ bool frames_match(const Oracle& oracle, const std::uint64_t* frames, unsigned co
         StackBounds stack;
         RuleCache* cache;
     } ways[] = {
-        {"no cache", thread.stack, nullptr},
-        {"cache as it is", thread.stack, cache},
-        {"warm cache", thread.stack, cache},
-        {"warm cache, unknown stack", {}, cache},
+        {"no cache", thread.stack, nullptr},      {"cache as it is", thread.stack, cache},
+        {"warm cache", thread.stack, cache},      {"warm cache, unknown stack", {}, cache},
         {"no cache, unknown stack", {}, nullptr},
     };
     for (const auto& way : ways) {
@@ -101,8 +83,8 @@ bool frames_match(const Oracle& oracle, const std::uint64_t* frames, unsigned co
 [[gnu::noinline]] unsigned capture_here(std::uint64_t* frames, unsigned max_frames) noexcept
 {
     const Caller caller = heapmark::capture::caller_of(HEAPMARK_FRAME());
-    const unsigned count =
-        heapmark::capture::capture_stack(caller, thread.stack, static_cast<RuleCache*>(thread.cache), frames, max_frames);
+    const unsigned count = heapmark::capture::capture_stack(caller, thread.stack, static_cast<RuleCache*>(thread.cache),
+                                                            frames, max_frames);
     asm volatile("" : : : "memory");
     return count;
 }

@@ -2,13 +2,14 @@
 // The comparison of refresh() with its oracles.
 #include "refresh_check.hpp"
 
+#include "unwound.hpp"
+
 #include "base/frames_hash.hpp"
 #include "capture/registers.hpp"
 #include "platform/stack_bounds.hpp"
 
 #include <algorithm>
 #include <cstdlib>
-#include <unwind.h>
 
 namespace capture_test {
 namespace {
@@ -20,25 +21,6 @@ using capture::max_depth_frames;
 /// How often the slow oracles are asked.
 constexpr std::uint64_t without_cache_every = 256;
 constexpr std::uint64_t unwound_every = 512;
-
-struct Unwound {
-    std::uintptr_t from;
-    std::uintptr_t pcs[max_depth_frames];
-    unsigned count;
-    unsigned max_frames;
-    bool reached;
-};
-
-_Unwind_Reason_Code take_frame(_Unwind_Context* context, void* data)
-{
-    auto& unwound = *static_cast<Unwound*>(data);
-    int is_exact = 0;
-    std::uintptr_t pc = _Unwind_GetIPInfo(context, &is_exact);
-    if (is_exact != 0) ++pc; // a frame keeps the interrupted instruction plus one
-    if (pc == unwound.from) unwound.reached = true;
-    if (unwound.reached && pc > 1) unwound.pcs[unwound.count++] = pc;
-    return unwound.count == unwound.max_frames ? _URC_END_OF_STACK : _URC_NO_REASON;
-}
 
 void fail(Findings& found, const char* how)
 {
@@ -60,8 +42,8 @@ void fail(Findings& found, const char* how)
     const unsigned expected =
         capture::capture_stack(caller, check.stack, cached ? check.oracle_rules : nullptr, frames, max_frames);
     if (turn % unwound_every == 0) {
-        Unwound unwound{caller.pc, {}, 0, max_frames, false};
-        _Unwind_Backtrace(take_frame, &unwound);
+        Unwound<max_depth_frames> unwound{caller.pc, max_frames};
+        unwound.take();
         ++found.unwound;
         if (!unwound.reached || unwound.count != expected) fail(found, "capture_stack's depth");
         for (unsigned i = 0; i < std::min(expected, unwound.count); ++i)
