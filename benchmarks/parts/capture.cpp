@@ -4,7 +4,7 @@
 #include "levels.hpp"
 
 #include "capture/capture.hpp"
-#include "capture/stack_cache.hpp"
+#include "capture/known_stacks.hpp"
 #include "platform/stack_bounds.hpp"
 
 #include <benchmark/benchmark.h>
@@ -20,9 +20,10 @@ namespace without_fp = bench::without_frame_pointers;
 constexpr unsigned frames_walked_anew = 8 + 1; ///< the levels of descend_and_walk, and the step at their end
 
 struct Taker {
-    explicit Taker(benchmark::State& measured) : state(measured) {}
+    explicit Taker(benchmark::State& measured) : state(measured) { known->begin(max_depth_frames); }
 
     benchmark::State& state;
+    std::unique_ptr<KnownStacks> known = std::make_unique<KnownStacks>();
     std::unique_ptr<StackCache> stacks = std::make_unique<StackCache>();
     std::unique_ptr<RuleCache> rules = std::make_unique<RuleCache>();
     heapmark::platform::StackBounds stack = heapmark::platform::stack_of_this_thread();
@@ -46,11 +47,11 @@ struct Taker {
 [[gnu::noinline]] unsigned take_refreshed(Taker& taker)
 {
     const Caller caller = caller_of(HEAPMARK_FRAME());
-    std::uint64_t hash = 0;
-    const unsigned count = refresh(*taker.stacks, *taker.rules, caller, taker.stack, max_depth_frames, hash);
-    if (count == 0) taker.state.SkipWithError("the general walk was needed");
-    benchmark::DoNotOptimize(hash);
-    return count;
+    if (std::uint32_t count = taker.known->find(caller, 1); count != 0) return count;
+    const Refreshed found = refresh(*taker.stacks, *taker.rules, caller, taker.stack, max_depth_frames);
+    if (found.count == 0) taker.state.SkipWithError("the general walk was needed");
+    taker.known->keep(*taker.stacks, found, caller, 1, found.count);
+    return found.count;
 }
 
 void whole_loop(void* given)

@@ -5,6 +5,7 @@
 
 #include "capture/frame_bits.hpp"
 #include "capture/rule.hpp"
+#include "platform/modules.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -27,6 +28,13 @@ struct RuleCache {
     alignas(16) CachedRule entries[entry_count];
 
     CachedRule& entry_for(std::uintptr_t pc) noexcept { return entries[(pc ^ pc >> 11) % entry_count]; }
+
+    /// Frame::bits of a return address whose rule is known; 0: it is not.
+    [[nodiscard]] std::uint64_t frame_at(std::uintptr_t pc) noexcept
+    {
+        const std::uint64_t frame = entry_for(pc).frame;
+        return (frame & frame_address_mask) == pc && epoch == platform::unload_epoch() ? frame : 0;
+    }
 
     /// Empties the cache when a module may have gone since.
     void renew(std::uint32_t now) noexcept

@@ -202,32 +202,33 @@ inline unsigned refresh_by_rules(StackCache& stacks, RuleCache& rules, const Cal
 
 } // namespace
 
-unsigned refresh_levels(StackCache& stacks, RuleCache& rules, const Caller& caller, const platform::StackBounds& stack,
-                        unsigned max_frames, std::uint64_t& hash) noexcept
+Refreshed refresh(StackCache& stacks, RuleCache& rules, const Caller& caller, const platform::StackBounds& stack,
+                  unsigned max_frames) noexcept
 {
-    stacks.last.max_frames = 0;
+    if (stacks.busy) [[unlikely]]
+        return {};
+    stacks.busy = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     stacks.levels[0].sp = ~std::uintptr_t{0};
     if (const std::uint32_t epoch = platform::unload_epoch(); stacks.epoch != epoch) [[unlikely]] {
         stacks.count = 0;
         stacks.epoch = epoch;
     }
-    unsigned count = 0;
+    Refreshed found{0, 0, ++stacks.refreshes};
     if (caller.sp - stack.low < stack.high - stack.low && !rules.filling) [[likely]] {
         if (rules.epoch != stacks.epoch) [[unlikely]]
             rules.renew(stacks.epoch);
-        count = refresh_by_rules(stacks, rules, caller, stack, max_frames);
+        found.count = refresh_by_rules(stacks, rules, caller, stack, max_frames);
     }
-    if (count != 0) [[likely]] {
+    if (found.count != 0) [[likely]] {
         const Level& top = stacks.levels[stacks.count];
-        const Level& outermost = stacks.levels[stacks.count - count + 1];
-        hash = base::FramesHash::cut(base::FramesHash::extend(top.frame, top.outer_hash), outermost.outer_hash, count);
-        stacks.last = {
-            caller,     top.fp_mask, stacks.checks + outermost.checks_end, stacks.checks + top.checks_end, hash,
-            max_frames, count};
+        const Level& outermost = stacks.levels[stacks.count - found.count + 1];
+        found.hash = base::FramesHash::cut(base::FramesHash::extend(top.frame, top.outer_hash), outermost.outer_hash,
+                                           found.count);
     }
     std::atomic_signal_fence(std::memory_order_seq_cst);
     stacks.busy = false;
-    return count;
+    return found;
 }
 
 } // namespace heapmark::capture

@@ -34,30 +34,14 @@ struct StackCache {
         std::uintptr_t value;
     };
 
-    /// What refresh() gave last time, and what it holds for.
-    struct Answer {
-        Caller caller;
-        std::uintptr_t fp_mask;
-        const Check* first_check;
-        const Check* last_check; ///< one past it
-        std::uint64_t hash;
-        std::uint32_t max_frames; ///< 0: there is no answer
-        std::uint32_t count;
-    };
-
     bool busy;           ///< a handler that interrupts must leave the rest alone
     bool complete;       ///< level 1 has no caller
     std::uint32_t epoch; ///< of unloading, that all is valid for
-    Answer last;
+    std::uint32_t refreshes; ///< so far
     std::uint32_t count; ///< of levels
     Level levels[capacity + 1];
     Check checks[capacity * 3]; ///< return address, and where they are needed frame register and stack pointer
 };
-
-/// refresh() where the stack is not the same as last time. Takes over with `busy` set.
-[[gnu::noinline]] unsigned refresh_levels(StackCache& stacks, RuleCache& rules, const Caller& caller,
-                                          const platform::StackBounds& stack, unsigned max_frames,
-                                          std::uint64_t& hash) noexcept;
 
 /// Whether a word is not what it was, told so that several can be told together.
 inline std::uintptr_t difference(const StackCache::Check& check) noexcept
@@ -80,27 +64,17 @@ inline bool unchanged(const StackCache::Check* first, const StackCache::Check* l
     return true;
 }
 
-/// Brings the cache up to date with the stack at `caller`, at least `max_frames` deep. Returns how many frames count,
-/// from levels[count] outward, and their FramesHash in `hash`; 0 where the general walk is needed: on stacks other
-/// than the thread's own, through signal frames and the like, and where a handler interrupted.
-inline unsigned refresh(StackCache& stacks, RuleCache& rules, const Caller& caller, const platform::StackBounds& stack,
-                        unsigned max_frames, std::uint64_t& hash) noexcept
-{
-    if (stacks.busy) [[unlikely]]
-        return 0;
-    stacks.busy = true;
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    const StackCache::Answer& last = stacks.last;
-    if (last.caller.sp == caller.sp && last.caller.pc == caller.pc &&
-        ((last.caller.fp ^ caller.fp) & last.fp_mask) == 0 && last.max_frames == max_frames &&
-        stacks.epoch == platform::unload_epoch() && unchanged(last.first_check, last.last_check)) [[likely]] {
-        hash = last.hash;
-        const unsigned count = last.count;
-        std::atomic_signal_fence(std::memory_order_seq_cst);
-        stacks.busy = false;
-        return count;
-    }
-    return refresh_levels(stacks, rules, caller, stack, max_frames, hash);
-}
+/// The stack that refresh() has found.
+struct Refreshed {
+    unsigned count;          ///< frames, from levels[StackCache::count] outward
+    std::uint64_t hash;      ///< their FramesHash
+    std::uint32_t refreshes; ///< StackCache::refreshes: while it is the same, so are the levels
+};
+
+/// Brings the cache up to date with the stack at `caller`, at least `max_frames` deep. Returns how many frames count;
+/// 0 where the general walk is needed: on stacks other than the thread's own, through signal frames and the like, and
+/// where a handler interrupted.
+Refreshed refresh(StackCache& stacks, RuleCache& rules, const Caller& caller, const platform::StackBounds& stack,
+                  unsigned max_frames) noexcept;
 
 } // namespace heapmark::capture

@@ -2,7 +2,7 @@
 // Births, deaths and resizes as the overridden functions see them.
 #include "interpose/hooks.hpp"
 
-#include "capture/stack_cache.hpp"
+#include "capture/known_stacks.hpp"
 #include "interpose/underlying.hpp"
 #include "platform/modules.hpp"
 #include "platform/options.hpp"
@@ -41,13 +41,13 @@ bool is_own_frame([[maybe_unused]] std::span<const std::uint64_t> frames) noexce
 }
 
 /// The site where the general walk is needed, or the site is not in the thread's cache.
-[[gnu::cold, gnu::noinline]] std::uint32_t site_slowly(platform::ThreadState& thread, const void* frame,
-                                                       const record::SiteKey& key) noexcept
+[[gnu::cold, gnu::noinline]] std::uint32_t interned_site(platform::ThreadState& thread, const capture::Caller& caller,
+                                                         const record::SiteKey& key) noexcept
 {
     std::uint64_t buffer[capture::max_depth_frames];
     const auto depth = static_cast<unsigned>(platform::options().depth);
     const std::span<const std::uint64_t> frames(
-        buffer, capture::capture_stack(capture::caller_of(frame), thread.stack, thread.rule_cache, buffer, depth));
+        buffer, capture::capture_stack(caller, thread.stack, thread.rule_cache, buffer, depth));
     const std::uint64_t hash = record::site_hash(key, frames);
     if (record::SiteCache* cache = thread.site_cache) {
         if (const std::uint32_t site = cache->find(hash); site != record::no_site) return site;
@@ -60,20 +60,34 @@ bool is_own_frame([[maybe_unused]] std::span<const std::uint64_t> frames) noexce
     return site;
 }
 
-/// Depot id of the stack above the function of `frame`.
-[[gnu::always_inline]] inline std::uint32_t site_of(platform::ThreadState& thread, const void* frame,
-                                                    const record::SiteKey& key) noexcept
+/// The site of the direct caller alone.
+std::uint32_t site_of_caller(platform::ThreadState& thread, const capture::Caller& caller,
+                             const record::SiteKey& key) noexcept
+{
+    const std::uint64_t frame = thread.rule_cache->frame_at(caller.pc);
+    if (frame == 0) return interned_site(thread, caller, key);
+    const std::uint32_t site = thread.site_cache->find(record::site_hash(key, std::span(&frame, 1)));
+    if (site == record::no_site) return interned_site(thread, caller, key);
+    if (site != record::internal_site) thread.known_stacks->keep_caller(caller, key.word(), site);
+    return site;
+}
+
+/// Depot id of the stack above `caller`.
+std::uint32_t site_of(platform::ThreadState& thread, const capture::Caller& caller, const record::SiteKey& key) noexcept
 {
     if (thread.stack_cache == nullptr) [[unlikely]]
-        return site_slowly(thread, frame, key);
-    std::uint64_t frames_hash = 0;
+        return interned_site(thread, caller, key);
     const auto depth = static_cast<unsigned>(platform::options().depth);
-    const capture::Caller caller = capture::caller_of(frame);
-    if (capture::refresh(*thread.stack_cache, *thread.rule_cache, caller, thread.stack, depth, frames_hash) == 0)
-        [[unlikely]]
-        return site_slowly(thread, frame, key);
-    const std::uint32_t site = thread.site_cache->find(record::site_hash(key, frames_hash));
-    return site != record::no_site ? site : site_slowly(thread, frame, key);
+    if (depth == 1) return site_of_caller(thread, caller, key);
+    const capture::Refreshed found =
+        capture::refresh(*thread.stack_cache, *thread.rule_cache, caller, thread.stack, depth);
+    if (found.count == 0) [[unlikely]]
+        return interned_site(thread, caller, key);
+    const std::uint32_t site = thread.site_cache->find(record::site_hash(key, found.hash));
+    if (site == record::no_site) [[unlikely]]
+        return interned_site(thread, caller, key);
+    if (site != record::internal_site) thread.known_stacks->keep(*thread.stack_cache, found, caller, key.word(), site);
+    return site;
 }
 
 [[gnu::cold, gnu::noinline]] void fault(platform::ThreadState& thread, record::FaultDetail detail, const Exit& exit,
@@ -84,7 +98,7 @@ bool is_own_frame([[maybe_unused]] std::span<const std::uint64_t> frames) noexce
     detail.thread = thread.thread;
     detail.released_by = exit.name;
     detail.address = reinterpret_cast<std::uintptr_t>(block);
-    detail.release_site = site_of(thread, frame, {Api::unknown, 0, thread.tag});
+    detail.release_site = site_of(thread, capture::caller_of(frame), {Api::unknown, 0, thread.tag});
     record::keep_fault(detail);
     if (auto* listener = record::fault_listener.load(std::memory_order_acquire)) listener(detail);
     errno = saved_errno;
@@ -153,9 +167,12 @@ void record_birth(void* block, std::size_t requested_bytes, Door door, const voi
         record::birth(thread, block, sizes, record::Kind::internal, record::internal_site);
         return;
     }
-    const std::uint32_t site = site_of(thread, frame, {door.api, door.alignment_log2, thread.tag});
+    const std::uint32_t site =
+        site_of(thread, capture::caller_of(frame), {door.api, door.alignment_log2, thread.tag});
     const record::Kind kind = site == record::internal_site ? record::Kind::internal : door.kind;
-    record::birth(thread, block, sizes, kind, site);
+    if (kind == record::Kind::internal || thread.ignore_depth != 0 ||
+        !record::plain_birth(thread, block, sizes, kind, site)) [[unlikely]]
+        record::birth(thread, block, sizes, kind, site);
 }
 
 void release_slowly(void* block, const Exit& exit, Stated stated, const void* frame) noexcept
@@ -213,8 +230,7 @@ void* resize(void* block, std::size_t requested_bytes, Api api, const void* fram
         return nullptr;
     }
     step.done();
-    record_birth(resized, requested_bytes, {api, record::Kind::malloc_family}, frame);
-    return resized;
+    return born(resized, requested_bytes, {api, record::Kind::malloc_family}, frame);
 }
 
 } // namespace heapmark::interpose

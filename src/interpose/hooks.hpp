@@ -2,7 +2,7 @@
 // What every overridden function does around the call it forwards.
 #pragma once
 
-#include "capture/capture.hpp"
+#include "capture/known_stacks.hpp"
 #include "interpose/underlying.hpp"
 #include "record/depot.hpp"
 #include "record/faults.hpp"
@@ -34,11 +34,26 @@ struct Stated {
 /// Records a block that the allocator underneath has just handed out.
 void record_birth(void* block, std::size_t requested_bytes, Door door, const void* frame) noexcept;
 
+/// record_birth() of a block of glibc's, at a stack that the thread has seen before.
+/// False where it takes longer: then nothing has happened.
+[[gnu::always_inline]] inline bool record_birth_quickly(void* block, std::size_t requested_bytes, Door door,
+                                                        const void* frame) noexcept
+{
+    platform::ThreadState& thread = platform::thread_state;
+    capture::KnownStacks* const known = thread.known_stacks;
+    if (known == nullptr || (thread.guard_depth | thread.ignore_depth) != 0 || !underlying.glibc) [[unlikely]]
+        return false;
+    const record::SiteKey key{door.api, door.alignment_log2, thread.tag};
+    const std::uint32_t site = known->find(capture::caller_of(frame), key.word());
+    return site != record::no_site &&
+           record::plain_birth(thread, block, {requested_bytes, glibc_usable_bytes(block)}, door.kind, site);
+}
+
 /// What the allocator underneath gave, recorded if it is a block.
 [[gnu::always_inline]] inline void* born(void* block, std::size_t requested_bytes, Door door,
                                          const void* frame) noexcept
 {
-    if (block != nullptr) [[likely]]
+    if (block != nullptr && !record_birth_quickly(block, requested_bytes, door, frame))
         record_birth(block, requested_bytes, door, frame);
     return block;
 }

@@ -17,8 +17,10 @@ namespace {
 [[gnu::constructor(101)]] void process_starts()
 {
     const platform::Guard guard;
-    attach_thread(platform::thread_state, 0);
+    platform::ThreadState& thread = platform::thread_state;
+    attach_thread(thread, 0);
     platform::load_options();
+    if (thread.known_stacks != nullptr) thread.known_stacks->begin(static_cast<unsigned>(platform::options().depth));
     record::begin_first_generation();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Threads: the state each gets when first seen, who started whom, and giving the caches back when one ends.
-#include "capture/stack_cache.hpp"
+#include "capture/known_stacks.hpp"
 #include "interpose/anchors.hpp"
 #include "interpose/hooks.hpp"
 #include "interpose/real_function.hpp"
@@ -31,6 +31,7 @@ using enum platform::ThreadState::Phase;
 
 /// Everything that a thread remembers to be quick. Valid when zero.
 struct Caches {
+    capture::KnownStacks known;
     capture::StackCache stacks;
     record::SiteCache sites;
     capture::RuleCache rules;
@@ -65,8 +66,9 @@ void release_caches(platform::ThreadState& thread) noexcept
 {
     platform::release_live_thread(thread.live_thread);
     thread.live_thread = 0;
-    auto* caches = reinterpret_cast<Caches*>(thread.stack_cache); // the first of them
+    auto* caches = reinterpret_cast<Caches*>(thread.known_stacks); // the first of them
     // A signal handler may allocate here: first nothing may point to them.
+    thread.known_stacks = nullptr;
     thread.stack_cache = nullptr;
     thread.rule_cache = nullptr;
     thread.site_cache = nullptr;
@@ -147,6 +149,8 @@ void attach_thread(platform::ThreadState& thread, std::uint32_t parent, std::uin
     if (thread.live_thread == 0) thread.live_thread = platform::claim_live_thread(nullptr);
     platform::begin_live_thread(thread.live_thread, thread.thread, thread.stack);
     if (Caches* caches = take_caches()) {
+        caches->known.begin(static_cast<unsigned>(platform::options().depth));
+        thread.known_stacks = &caches->known;
         thread.stack_cache = &caches->stacks;
         thread.site_cache = &caches->sites;
         thread.rule_cache = &caches->rules;

@@ -30,17 +30,22 @@ inline std::size_t padded(std::size_t requested_bytes) noexcept
 /// Asks an allocator that is not glibc; `requested_bytes` when it is just being asked by this thread.
 std::size_t asked_usable_bytes(void* block, std::size_t requested_bytes) noexcept;
 
-inline std::size_t usable_bytes(void* block, [[maybe_unused]] std::size_t requested_bytes) noexcept
+/// Of a block of glibc's.
+inline std::size_t glibc_usable_bytes(void* block) noexcept
 {
 #if defined(__x86_64__)
-    if (underlying.glibc) {
-        // glibc's malloc.c, "malloc_chunk": the word before a block is its chunk's size with three flags below; bit 1
-        // says that it was mapped, so that no following chunk lends its first word.
-        const std::size_t header = static_cast<const std::size_t*>(block)[-1];
-        return (header & ~std::size_t{7}) - ((header & 2) != 0 ? 16 : 8);
-    }
+    // glibc's malloc.c, "malloc_chunk": the word before a block is its chunk's size with three flags below; bit 1
+    // says that it was mapped, so that no following chunk lends its first word.
+    const std::size_t header = static_cast<const std::size_t*>(block)[-1];
+    return (header & ~std::size_t{7}) - 8 - (header & 2) * 4;
+#else
+    return underlying.usable_size(block);
 #endif
-    return asked_usable_bytes(block, requested_bytes);
+}
+
+inline std::size_t usable_bytes(void* block, std::size_t requested_bytes) noexcept
+{
+    return underlying.glibc ? glibc_usable_bytes(block) : asked_usable_bytes(block, requested_bytes);
 }
 
 /// Whether the allocator underneath may have handed out `block` unseen, so that giving it back is no wild guess.

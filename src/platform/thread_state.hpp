@@ -6,6 +6,7 @@
 #include <cstdint>
 
 namespace heapmark::capture {
+class KnownStacks;
 struct RuleCache;
 struct StackCache;
 } // namespace heapmark::capture
@@ -25,21 +26,22 @@ struct StackBounds {
 struct ThreadState {
     enum class Phase : std::uint8_t { unseen, starting, in_use, ending }; ///< ending: the caches are given back
 
-    std::uint32_t guard_depth;       ///< > 0 while heapmark itself allocates: those blocks are never survivors
-    std::uint32_t generation;        ///< of the context
+    std::uint32_t guard_depth; ///< > 0 while heapmark itself allocates: those blocks are never survivors
+    std::uint32_t ignore_depth;
     record::Context* context_record; ///< that births are booked on; nullptr before the first one
+    std::uint32_t generation;        ///< of the context
     std::uint32_t thread;            ///< ThreadId, 0 before the first allocation
     std::uint32_t tag;               ///< innermost tag_scope
-    std::uint32_t ignore_depth;
     StackBounds stack;
-    capture::RuleCache* rule_cache; ///< nullptr: none yet, or the thread is ending
+    capture::KnownStacks* known_stacks; ///< this and the next three: nullptr: none yet, or the thread is ending
     capture::StackCache* stack_cache;
+    capture::RuleCache* rule_cache;
     record::SiteCache* site_cache;
     std::uint32_t live_thread; ///< LiveThreadIndex
     Phase phase;
 };
 
-static_assert(sizeof(ThreadState) <= 80, "static TLS is scarce: ld.so keeps about 1.6 KB for late initial-exec users");
+static_assert(sizeof(ThreadState) <= 88, "static TLS is scarce: ld.so keeps about 1.6 KB for late initial-exec users");
 
 extern constinit thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
 

@@ -21,6 +21,12 @@ struct SiteKey {
     Api api = Api::unknown;
     std::uint8_t alignment_log2 = 0; ///< asked for; 0: the function's own
     std::uint32_t tag = 0;           ///< texts::Id
+
+    /// All of it, never 0.
+    [[nodiscard]] constexpr std::uint64_t word() const noexcept
+    {
+        return (std::uint64_t{tag} << 16 | std::uint64_t{static_cast<std::uint8_t>(api)} << 8 | alignment_log2) + 1;
+    }
 };
 
 struct Site {
@@ -40,9 +46,7 @@ struct Site {
 /// Hash of the key and the frames, given the base::FramesHash of these.
 inline std::uint64_t site_hash(const SiteKey& key, std::uint64_t frames_hash) noexcept
 {
-    const std::uint64_t word =
-        std::uint64_t{key.tag} << 16 | std::uint64_t{static_cast<std::uint8_t>(key.api)} << 8 | key.alignment_log2;
-    return base::mix64(frames_hash ^ (word + 1) * 0x9e37'79b9'7f4a'7c15U);
+    return base::mix64(frames_hash ^ key.word() * 0x9e37'79b9'7f4a'7c15U);
 }
 inline std::uint64_t site_hash(const SiteKey& key, std::span<const std::uint64_t> frames) noexcept
 {

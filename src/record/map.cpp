@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The allocation map: what happens once a leaf, once a page or at a leaf's edge.
+// The allocation map: what happens once a leaf, once a page or for an odd size.
 #include "record/map.hpp"
 
 #include "platform/pages.hpp"
@@ -42,43 +42,26 @@ void Map::raise_newest_slowly(Leaf& leaf, std::uintptr_t address, std::uint32_t 
     raise(leaf.page_newest[(address >> page_shift) & (leaf_pages - 1)], context);
 }
 
-bool Map::store(Leaf& own, std::uintptr_t address, Entry entry, Sizes sizes) noexcept
+void Map::store(std::atomic<std::uint64_t>* word, Entry entry, Sizes sizes) noexcept
 {
-    std::atomic<std::uint64_t>* word = &own.words[granule_in_leaf(address)];
-    if (is_plain(address, sizes) || sizes.usable_bytes <= Entry::inline_usable_max) {
+    if (is_plain(sizes) || sizes.usable_bytes <= Entry::inline_usable_max) {
         store_plain(word, entry, sizes);
-        return true;
+        return;
     }
-    const std::size_t slack = sizes.usable_bytes - sizes.requested_bytes;
-    const bool in_next = slack >= Extension::slack_in_next;
-    Leaf* first = leaf(address + granule_bytes);
-    Leaf* second = in_next ? leaf(address + 2 * granule_bytes) : first;
-    if (first == nullptr || second == nullptr) return false;
-
-    first->words[granule_in_leaf(address + granule_bytes)].store(
-        Extension::word(sizes.requested_bytes, in_next ? Extension::slack_in_next : slack), std::memory_order_relaxed);
-    if (in_next)
-        second->words[granule_in_leaf(address + 2 * granule_bytes)].store(Extension::word(sizes.usable_bytes, 0),
-                                                                          std::memory_order_relaxed);
+    word[1].store(Extension::word(sizes.requested_bytes, Extension::slack_in_next), std::memory_order_relaxed);
+    word[2].store(Extension::word(sizes.usable_bytes, 0), std::memory_order_relaxed);
     word->store(entry.with_inline_field(~std::uint64_t{0}).word(), std::memory_order_release);
-    return true;
 }
 
-bool Map::has_sizes(std::uintptr_t address, Entry entry) const noexcept
+bool Map::has_sizes(const std::atomic<std::uint64_t>* word, Entry entry) noexcept
 {
     if (!entry.has_extension()) return true;
-    for (const unsigned granules : {1U, 2U}) {
-        const std::atomic<std::uint64_t>* word = find(address + granules * granule_bytes);
-        const std::uint64_t extension = word == nullptr ? 0 : word->load(std::memory_order_acquire);
+    for (const std::size_t offset : {1U, 2U}) {
+        const std::uint64_t extension = word[offset].load(std::memory_order_acquire);
         if (Entry(extension).kind() != Kind::extension) return false;
         if (Extension::slack(extension) != Extension::slack_in_next) break;
     }
     return true;
-}
-
-std::size_t Map::far_usable(std::uintptr_t address) const noexcept
-{
-    return Extension::size(find(address + 2 * granule_bytes)->load(std::memory_order_relaxed));
 }
 
 } // namespace heapmark::record

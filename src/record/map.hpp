@@ -7,13 +7,14 @@
 #include "record/entry.hpp"
 
 #include <atomic>
+#include <bit>
 
 namespace heapmark::record {
 
 inline constexpr unsigned address_bits = 47;
 inline constexpr unsigned leaf_shift = 26;
-inline constexpr unsigned region_shift = 20; ///< 1 MiB of addresses share one "newest" word above the pages'
-inline constexpr unsigned page_shift = 14;   ///< 16 KiB of addresses: what one 4 KiB page of entries describes
+inline constexpr unsigned region_shift = 18; ///< 256 KiB of addresses share one "newest" word above the pages'
+inline constexpr unsigned page_shift = 12;   ///< 4 KiB of addresses, 1 KiB of entries
 
 inline constexpr std::size_t leaf_granules = std::size_t{1} << (leaf_shift - granule_shift);
 inline constexpr std::size_t leaf_pages = std::size_t{1} << (leaf_shift - page_shift);
@@ -27,7 +28,7 @@ struct Leaf {
     Leaf* next;          ///< of all leaves; set before the leaf is published
     std::atomic<std::uint32_t> region_newest[leaf_regions];
     std::atomic<std::uint32_t> page_newest[leaf_pages];
-    alignas(4096) std::atomic<std::uint64_t> words[leaf_granules];
+    alignas(4096) std::atomic<std::uint64_t> words[leaf_granules + 2]; ///< two more: sizes of what starts in the last
 };
 
 class Map {
@@ -39,12 +40,22 @@ public:
         return leaf == nullptr ? nullptr : &leaf->words[granule_in_leaf(address)];
     }
 
-    /// The leaf of `address`; nullptr when nothing was ever recorded near it.
+    /// Whether a block can be recorded that starts there: at a multiple of 16, in the addresses that programs have.
+    static constexpr bool may_start_block(std::uintptr_t address) noexcept
+    {
+        return std::rotr(address, 4) >> (address_bits - 4) == 0; // both in one comparison
+    }
+
+    /// The leaf of an address in those that programs have; nullptr when nothing was ever recorded near it.
+    [[nodiscard]] Leaf* leaf_at(std::uintptr_t address) const noexcept
+    {
+        return __atomic_load_n(&roots_[address >> leaf_shift], __ATOMIC_ACQUIRE);
+    }
+
+    /// The same of any address.
     [[nodiscard]] Leaf* find_leaf(std::uintptr_t address) const noexcept
     {
-        if (address >> address_bits != 0) [[unlikely]]
-            return nullptr;
-        return __atomic_load_n(&roots_[address >> leaf_shift], __ATOMIC_ACQUIRE);
+        return address >> address_bits == 0 ? leaf_at(address) : nullptr;
     }
 
     /// The leaf of `address`, made if need be; nullptr when it cannot be had.
@@ -70,15 +81,14 @@ public:
             raise_newest_slowly(leaf, address, context);
     }
 
-    /// Whether the words of such a block all lie in its leaf, and its slack fits its first extension.
-    static bool is_plain(std::uintptr_t address, Sizes sizes) noexcept
+    /// Whether store_plain will do: the slack fits the first extension.
+    static constexpr bool is_plain(Sizes sizes) noexcept
     {
-        return sizes.usable_bytes - sizes.requested_bytes < Extension::slack_in_next &&
-               granule_in_leaf(address) != leaf_granules - 1;
+        return sizes.usable_bytes - sizes.requested_bytes < Extension::slack_in_next;
     }
 
     /// Word and extension word of a block for which is_plain() holds.
-    static void store_plain(std::atomic<std::uint64_t>* word, Entry entry, Sizes sizes) noexcept
+    [[gnu::always_inline]] static void store_plain(std::atomic<std::uint64_t>* word, Entry entry, Sizes sizes) noexcept
     {
         // Sizes are hard to predict, so neither store hangs on them: a small block's extension goes to waste.
         static constinit thread_local std::atomic<std::uint64_t> waste __attribute__((tls_model("initial-exec")));
@@ -92,28 +102,25 @@ public:
         word->store(entry.with_inline_field(inline_sizes).word(), std::memory_order_release);
     }
 
-    /// The same for any block. False when an extension that lies in another leaf cannot be had; nothing is stored then.
-    bool store(Leaf& leaf, std::uintptr_t address, Entry entry, Sizes sizes) noexcept;
+    /// The same for any block.
+    static void store(std::atomic<std::uint64_t>* word, Entry entry, Sizes sizes) noexcept;
 
-    /// Sizes of the block of `entry`, which starts at `address` and whose word is `word`.
-    [[nodiscard]] Sizes sizes(std::uintptr_t address, const std::atomic<std::uint64_t>* word,
-                              Entry entry) const noexcept
+    /// Sizes of the block of `entry`, whose word is `word`.
+    [[nodiscard]] static Sizes sizes(const std::atomic<std::uint64_t>* word, Entry entry) noexcept
     {
         if (!entry.has_extension()) return {entry.inline_requested(), entry.inline_usable()};
-        const bool last_of_leaf = granule_in_leaf(address) == leaf_granules - 1;
-        const auto* next = last_of_leaf ? find(address + granule_bytes) : word + 1;
-        const std::uint64_t extension = next->load(std::memory_order_relaxed);
+        const std::uint64_t extension = word[1].load(std::memory_order_relaxed);
         const std::size_t requested = Extension::size(extension);
         if (Extension::slack(extension) == Extension::slack_in_next) [[unlikely]]
-            return {requested, far_usable(address)};
+            return {requested, Extension::size(word[2].load(std::memory_order_relaxed))};
         return {requested, requested + Extension::slack(extension)};
     }
 
     /// Whether the words that sizes() reads are still the block's. They are while it lives; once it is released, or inside
     /// a realloc, other blocks may have taken its place.
-    [[nodiscard]] bool has_sizes(std::uintptr_t address, Entry entry) const noexcept;
+    [[nodiscard]] static bool has_sizes(const std::atomic<std::uint64_t>* word, Entry entry) noexcept;
 
-    /// The requested bytes alone, of a block that is not in the last granule of its leaf.
+    /// The requested bytes alone.
     [[nodiscard]] static std::size_t requested_bytes(const std::atomic<std::uint64_t>* word, Entry entry) noexcept
     {
         // Without a branch on the size, as in store_plain.
@@ -124,7 +131,6 @@ public:
 private:
     Leaf* make_leaf(std::uintptr_t address) noexcept;
     static void raise_newest_slowly(Leaf& leaf, std::uintptr_t address, std::uint32_t context) noexcept;
-    [[nodiscard]] std::size_t far_usable(std::uintptr_t address) const noexcept;
 
     // Not std::atomic: compilers give up on initialising two million of them as a constant.
     Leaf* roots_[std::size_t{1} << (address_bits - leaf_shift)]{};

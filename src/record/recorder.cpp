@@ -28,8 +28,8 @@ Death look_up(const void* block, std::atomic<std::uint64_t>*& word) noexcept
     case Kind::internal: found.outcome = Death::Outcome::internal; break;
     default: found.outcome = Death::Outcome::died; break;
     }
-    if (is_live(found.entry.kind()) || map.has_sizes(address, found.entry))
-        found.sizes = map.sizes(address, word, found.entry);
+    if (is_live(found.entry.kind()) || Map::has_sizes(word, found.entry))
+        found.sizes = Map::sizes(word, found.entry);
     return found;
 }
 
@@ -67,17 +67,17 @@ void bury_unseen(Entry entry, Sizes sizes) noexcept
         context->others[entry.ignored() ? 1 : 0].add({-1, -static_cast<std::int64_t>(sizes.requested_bytes)});
 }
 
-void birth_slowly(platform::ThreadState& thread, const void* block, Sizes sizes, Kind kind, std::uint32_t site) noexcept
+void birth(platform::ThreadState& thread, const void* block, Sizes sizes, Kind kind, std::uint32_t site) noexcept
 {
     const auto address = reinterpret_cast<std::uintptr_t>(block);
-    Leaf* leaf = map.leaf(address);
-    if (leaf == nullptr || (address & 15) != 0) {
+    Leaf* leaf = Map::may_start_block(address) ? map.leaf(address) : nullptr;
+    if (leaf == nullptr) {
         count_unrecorded();
         return;
     }
     std::atomic<std::uint64_t>* word = &leaf->words[Map::granule_in_leaf(address)];
     const Entry old(word->load(std::memory_order_relaxed));
-    if (old.kind() > Kind::internal) bury_unseen(old, map.sizes(address, word, old));
+    if (old.kind() > Kind::internal) bury_unseen(old, Map::sizes(word, old));
 
     const std::uint32_t generation = clock.generation();
     if (thread.generation != generation || thread.context_record == nullptr) renew_context(thread);
@@ -85,11 +85,7 @@ void birth_slowly(platform::ThreadState& thread, const void* block, Sizes sizes,
     const bool ignored = thread.ignore_depth != 0;
     const Entry entry(kind, (address & 16) != 0, context == nullptr ? 0 : context->id, ignored, site);
     Map::raise_newest(*leaf, address, entry.context());
-    if (!map.store(*leaf, address, entry, sizes)) {
-        word->store(0, std::memory_order_relaxed); // or the tombstone of the last block here would stand for this one
-        count_unrecorded();
-        return;
-    }
+    Map::store(word, entry, sizes);
     if (context != nullptr)
         context->own[ignored ? 1 : 0].add_by_owner({1, static_cast<std::int64_t>(sizes.requested_bytes)});
     // Without a context of its own generation a block is known, for its release, but missed among the survivors.
@@ -139,7 +135,7 @@ Entry find_block(const void* block, Sizes& sizes) noexcept
     if (word == nullptr || (address & 15) != 0) return {};
     const Entry entry(word->load(std::memory_order_acquire));
     if (!is_live(entry.kind()) || entry.half() != ((address & 16) != 0)) return {};
-    sizes = map.sizes(address, word, entry);
+    sizes = Map::sizes(word, entry);
     return entry;
 }
 
@@ -155,7 +151,7 @@ std::uintptr_t block_around(std::uintptr_t address) noexcept
         const Entry entry(word->load(std::memory_order_acquire));
         if (is_live(entry.kind())) {
             const std::uintptr_t start = granule + (entry.half() ? 16 : 0);
-            if (start < address) return address - start < map.sizes(start, word, entry).usable_bytes ? start : 0;
+            if (start < address) return address - start < Map::sizes(word, entry).usable_bytes ? start : 0;
         }
         granule -= granule_bytes;
     }

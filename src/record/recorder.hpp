@@ -19,28 +19,30 @@ void count_unstacked() noexcept;
 /// Makes the thread's context that of the current generation. Keeps the old one when no new one can be had.
 void renew_context(platform::ThreadState& thread) noexcept;
 
-/// birth() where something has to be made, corrected or given up first.
-void birth_slowly(platform::ThreadState& thread, const void* block, Sizes sizes, Kind kind,
-                  std::uint32_t site) noexcept;
-
 /// Records a block that the allocator has just handed out. `kind` internal: heapmark's own, outside all counts.
-[[gnu::always_inline]] inline void birth(platform::ThreadState& thread, const void* block, Sizes sizes, Kind kind,
-                                         std::uint32_t site) noexcept
+void birth(platform::ThreadState& thread, const void* block, Sizes sizes, Kind kind, std::uint32_t site) noexcept;
+
+/// birth() of a block that is as most are, by a thread that ignores nothing; `kind` not internal.
+/// False where something has to be made, corrected or given up first: then nothing has happened.
+[[gnu::always_inline]] inline bool plain_birth(platform::ThreadState& thread, const void* block, Sizes sizes, Kind kind,
+                                               std::uint32_t site) noexcept
 {
     const auto address = reinterpret_cast<std::uintptr_t>(block);
-    Leaf* leaf = map.find_leaf(address);
+    if (!Map::may_start_block(address)) [[unlikely]]
+        return false;
+    Leaf* leaf = map.leaf_at(address);
     // Read once: a signal handler that allocates, in a newer generation, may replace it at any moment.
     Context* context = const_cast<Context* volatile&>(thread.context_record);
-    if (leaf == nullptr || kind == Kind::internal || thread.ignore_depth != 0 || context == nullptr ||
-        thread.generation != clock.generation() || (address & 15) != 0 || !Map::is_plain(address, sizes)) [[unlikely]]
-        return birth_slowly(thread, block, sizes, kind, site);
-
+    if (leaf == nullptr || context == nullptr || thread.generation != clock.generation() || !Map::is_plain(sizes))
+        [[unlikely]]
+        return false;
     std::atomic<std::uint64_t>* word = &leaf->words[Map::granule_in_leaf(address)];
     if (Entry(word->load(std::memory_order_relaxed)).kind() > Kind::internal) [[unlikely]]
-        return birth_slowly(thread, block, sizes, kind, site);
+        return false;
     Map::raise_newest(*leaf, address, context->id);
     Map::store_plain(word, Entry(kind, (address & 16) != 0, context->id, false, site), sizes);
     context->own[0].add_by_owner({1, static_cast<std::int64_t>(sizes.requested_bytes)});
+    return true;
 }
 
 /// What the map knew of an address that is released.
@@ -76,13 +78,14 @@ inline constexpr std::size_t unstated = ~std::size_t{0};
                                                std::size_t stated_bytes) noexcept
 {
     const auto address = reinterpret_cast<std::uintptr_t>(block);
-    Leaf* leaf = map.find_leaf(address);
-    const std::size_t granule = Map::granule_in_leaf(address);
-    if (leaf == nullptr || granule == leaf_granules - 1) [[unlikely]]
+    if (!Map::may_start_block(address)) [[unlikely]]
         return false;
-    std::atomic<std::uint64_t>* word = &leaf->words[granule];
+    Leaf* leaf = map.leaf_at(address);
+    if (leaf == nullptr) [[unlikely]]
+        return false;
+    std::atomic<std::uint64_t>* word = &leaf->words[Map::granule_in_leaf(address)];
     const Entry entry(word->load(std::memory_order_relaxed));
-    if (!entry.is(kind, (address & 16) != 0) || (address & 15) != 0) [[unlikely]]
+    if (!entry.is(kind, (address & 16) != 0)) [[unlikely]]
         return false;
     const std::size_t requested_bytes = Map::requested_bytes(word, entry);
     if (stated_bytes != unstated && stated_bytes != requested_bytes) [[unlikely]]

@@ -45,11 +45,11 @@ void collect_page(const record::Leaf& leaf, std::size_t page, const Range& range
             const record::Entry entry(word.load(std::memory_order_acquire));
             if (!is_listed(entry, range)) break;
             const std::uintptr_t address = leaf.base + (granule << record::granule_shift) + (entry.half() ? 16 : 0);
-            const record::Sizes sizes = record::map.sizes(address, &word, entry);
+            const record::Sizes sizes = record::Map::sizes(&word, entry);
             // The sizes belong to this birth only if the entry is still the same.
             if (record::Entry(word.load(std::memory_order_acquire)) != entry) continue;
             // While realloc shrinks a block, others may already use its tail: it is about to die, and is left out.
-            if (!record::map.has_sizes(address, entry)) break;
+            if (!record::Map::has_sizes(&word, entry)) break;
             blocks.push_back(block_at(address, entry, sizes));
             break;
         }

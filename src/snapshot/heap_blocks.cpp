@@ -54,7 +54,7 @@ private:
             if (!is_the_programs(entry)) continue;
             if (entry.kind() == record::Kind::resizing && state_ == HeapState::whole) state_ = HeapState::in_realloc;
             const std::uintptr_t address = leaf.base + (granule << record::granule_shift) + (entry.half() ? 16 : 0);
-            if (!blocks_.push_back(extent_of(address, record::map.sizes(address, &word, entry))))
+            if (!blocks_.push_back(extent_of(address, record::Map::sizes(&word, entry))))
                 state_ = HeapState::out_of_memory;
         }
     }
@@ -87,7 +87,7 @@ Block live_block_at(std::uintptr_t address) noexcept
     if (word == nullptr || address % 16 != 0) return {};
     const record::Entry entry(word->load(std::memory_order_acquire));
     if (!is_the_programs(entry) || entry.half() != (address % 32 != 0)) return {};
-    return block_at(address, entry, record::map.sizes(address, word, entry));
+    return block_at(address, entry, record::Map::sizes(word, entry));
 }
 
 bool is_own_block(std::uintptr_t address, std::size_t requested_bytes) noexcept

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // A preload library of its own: at allocations of a real program it compares the stack that heapmark would record, by
-// the stack cache and by the general walk, with what the compiler's unwinder tells, frame by frame down to the limit.
+// the known stacks, the stack cache and the general walk, with what the compiler's unwinder tells, frame by frame down
+// to the limit.
 // It tracks nothing. At exit it appends one line to the file STACKS_OUTPUT, and the first differences.
 // STACKS_EVERY=n looks at each n-th allocation of a thread; the stack cache is brought up to date at every one.
 #include "../unit/capture/unwound.hpp"
 
+#include "base/bits.hpp"
 #include "base/frames_hash.hpp"
-#include "capture/stack_cache.hpp"
+#include "capture/known_stacks.hpp"
 #include "platform/modules.hpp"
 #include "platform/pages.hpp"
 #include "platform/stack_bounds.hpp"
@@ -31,6 +33,7 @@ namespace {
 constexpr unsigned limit = capture::max_depth_frames;
 
 struct Caches {
+    capture::KnownStacks known;
     capture::StackCache stacks;
     capture::RuleCache rules;
 };
@@ -48,6 +51,7 @@ struct Totals {
     std::atomic<unsigned long> compared{0};
     std::atomic<unsigned long> same{0};
     std::atomic<unsigned long> by_cache{0};      ///< of those, stacks that the stack cache told
+    std::atomic<unsigned long> known{0};         ///< found among the known stacks
     std::atomic<unsigned long> cache_differs{0}; ///< from the general walk
     std::atomic<unsigned long> prefix{0};        ///< of those that differ: heapmark's is the oracle's, but shorter
     std::atomic<unsigned long> oracle_prefix{0}; ///< the oracle's is heapmark's, but shorter
@@ -76,17 +80,24 @@ unsigned long every() noexcept
     return number;
 }
 
-void compare(const capture::Caller& caller, unsigned from_cache, std::uint64_t hash)
+/// What is kept for a stack that is known.
+std::uint32_t note_of(std::uint64_t hash) { return static_cast<std::uint32_t>(base::mix64(hash)) | 1; }
+
+void compare(const capture::Caller& caller, const capture::Refreshed& from_cache, std::uint32_t known)
 {
     Sample now{};
     now.our_count = capture::capture_stack(caller, thread.stack, &thread.caches->rules, now.ours, limit);
     Unwound<limit> oracle{caller.pc};
     oracle.take();
     ++totals.compared;
-    if (from_cache != 0) {
+    const std::uint64_t hash = base::FramesHash::of(std::span(now.ours, now.our_count));
+    if (known != 0) {
+        ++totals.known;
+        if (known != note_of(hash)) ++totals.cache_differs;
+    }
+    if (from_cache.count != 0) {
         ++totals.by_cache;
-        if (from_cache != now.our_count || hash != base::FramesHash::of(std::span(now.ours, now.our_count)))
-            ++totals.cache_differs;
+        if (from_cache.count != now.our_count || from_cache.hash != hash) ++totals.cache_differs;
     }
     const unsigned common = std::min(now.our_count, oracle.count);
     const bool equal = std::equal(now.ours, now.ours + common, oracle.pcs, [](std::uint64_t frame, std::uintptr_t pc) {
@@ -112,13 +123,16 @@ void compare(const capture::Caller& caller, unsigned from_cache, std::uint64_t h
         thread.prepared = true;
         thread.caches = static_cast<Caches*>(platform::map_pages(sizeof(Caches)));
         thread.stack = platform::stack_of_this_thread();
+        if (thread.caches != nullptr) thread.caches->known.begin(limit);
     }
     if (thread.caches != nullptr) {
         const capture::Caller caller = capture::caller_of(frame);
-        std::uint64_t hash = 0;
-        const unsigned count =
-            capture::refresh(thread.caches->stacks, thread.caches->rules, caller, thread.stack, limit, hash);
-        if (++thread.allocations % every() == 0) compare(caller, count, hash);
+        const std::uint32_t known = thread.caches->known.find(caller, limit);
+        const capture::Refreshed found =
+            capture::refresh(thread.caches->stacks, thread.caches->rules, caller, thread.stack, limit);
+        if (++thread.allocations % every() == 0) compare(caller, found, known);
+        if (known == 0 && found.count != 0)
+            thread.caches->known.keep(thread.caches->stacks, found, caller, limit, note_of(found.hash));
     }
     thread.busy = false;
 }
@@ -141,8 +155,8 @@ void print_frame(int file, std::uintptr_t pc)
     char name[256] = "?";
     const ssize_t length = readlink("/proc/self/exe", name, sizeof name - 1);
     if (length > 0) name[length] = 0;
-    dprintf(file, "stacks %s compared %lu same %lu by_cache %lu cache_differs %lu shorter %lu longer %lu\n", name,
-            totals.compared.load(), totals.same.load(), totals.by_cache.load(), totals.cache_differs.load(),
+    dprintf(file, "stacks %s compared %lu same %lu by_cache %lu known %lu cache_differs %lu shorter %lu longer %lu\n", name,
+            totals.compared.load(), totals.same.load(), totals.by_cache.load(), totals.known.load(), totals.cache_differs.load(),
             totals.prefix.load(), totals.oracle_prefix.load());
     for (unsigned i = 0; i < std::min(samples_kept, sample_count.load()); ++i) {
         dprintf(file, "  heapmark's\n");

@@ -4,6 +4,7 @@
 
 #include "unwound.hpp"
 
+#include "base/bits.hpp"
 #include "base/frames_hash.hpp"
 #include "capture/registers.hpp"
 #include "platform/stack_bounds.hpp"
@@ -22,6 +23,9 @@ using capture::max_depth_frames;
 constexpr std::uint64_t without_cache_every = 256;
 constexpr std::uint64_t unwound_every = 512;
 
+/// What is kept for a stack: its hash, as far as it fits, and never 0.
+std::uint32_t note_of(std::uint64_t hash) { return static_cast<std::uint32_t>(base::mix64(hash)) | 1; }
+
 void fail(Findings& found, const char* how)
 {
     if (found.wrong++ == 0) found.first_wrong = how;
@@ -31,8 +35,11 @@ void fail(Findings& found, const char* how)
 {
     Findings& found = check.found;
     ++found.looks;
-    std::uint64_t hash = 0;
-    const unsigned count = capture::refresh(*check.stacks, *check.rules, caller, check.stack, max_frames, hash);
+    const std::uint32_t known = check.known->find(caller, max_frames);
+    const capture::Refreshed refreshed =
+        capture::refresh(*check.stacks, *check.rules, caller, check.stack, max_frames);
+    const unsigned count = refreshed.count;
+    const std::uint64_t hash = refreshed.hash;
     std::uint64_t levels[max_depth_frames];
     const std::uint32_t top = check.stacks->count;
     for (unsigned i = 0; i < count && i < top; ++i) levels[i] = check.stacks->levels[top - i].frame;
@@ -56,6 +63,12 @@ void fail(Findings& found, const char* how)
     }
     if (count != expected) fail(found, "depth");
     if (hash != base::FramesHash::of(std::span(frames, expected))) fail(found, "hash");
+    const std::uint32_t note = note_of(hash);
+    if (known != 0) {
+        ++found.known;
+        if (known != note) fail(found, "known stack");
+    } else
+        check.known->keep(*check.stacks, refreshed, caller, max_frames, note);
     if (!check.interrupted_any_time && (top < count || !std::equal(levels, levels + count, frames)))
         fail(found, "frames");
 }
@@ -73,12 +86,15 @@ T* zeroed()
 } // namespace
 
 RefreshCheck::RefreshCheck()
-    : stacks(zeroed<capture::StackCache>()), rules(zeroed<capture::RuleCache>()),
+    : known(zeroed<capture::KnownStacks>()), stacks(zeroed<capture::StackCache>()), rules(zeroed<capture::RuleCache>()),
       oracle_rules(zeroed<capture::RuleCache>()), stack(platform::stack_of_this_thread())
-{}
+{
+    known->begin(max_depth_frames);
+}
 
 RefreshCheck::~RefreshCheck()
 {
+    std::free(known);
     std::free(stacks);
     std::free(rules);
     std::free(oracle_rules);

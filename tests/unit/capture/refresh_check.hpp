@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Holds the stack cache against capture_stack and against the compiler's unwinder.
+// Holds the stack cache and the known stacks against capture_stack and against the compiler's unwinder.
 #pragma once
 
-#include "capture/stack_cache.hpp"
+#include "capture/known_stacks.hpp"
 #include "wander.hpp"
 
 #include <doctest/doctest.h>
@@ -17,12 +17,14 @@ struct Findings {
     std::uint64_t given_up = 0;  ///< refresh wanted the general walk
     std::uint64_t shortened = 0; ///< stacks that the depth limit cut
     std::uint64_t unwound = 0;   ///< compared with the compiler's unwinder too
+    std::uint64_t known = 0;     ///< found among the known stacks
     std::uint64_t wrong = 0;
     const char* first_wrong = "";
 };
 
 /// The caches of one thread and what it found. Caches begin as pages do: zero.
 struct RefreshCheck {
+    heapmark::capture::KnownStacks* known; ///< keeps hashes, under the depth limit as key
     heapmark::capture::StackCache* stacks;
     heapmark::capture::RuleCache* rules;
     heapmark::capture::RuleCache* oracle_rules; ///< of the other walk: nothing in common with the one under test
@@ -48,7 +50,7 @@ void check_refresh_here(RefreshCheck& check, unsigned max_frames, std::uint64_t 
     do {                                                                                                               \
         const ::capture_test::Findings& found_ = (findings);                                                           \
         INFO("first difference: ", ::doctest::String(found_.first_wrong), "; looks ", found_.looks, ", given up ",     \
-             found_.given_up, ", unwound ", found_.unwound);                                                           \
+             found_.given_up, ", known ", found_.known, ", unwound ", found_.unwound);                                 \
         CHECK(found_.wrong == 0);                                                                                      \
         CHECK(found_.looks >= static_cast<std::uint64_t>(least_looks));                                                \
     } while (false)

@@ -46,6 +46,7 @@ TEST_CASE("random call trees")
     }
     CHECK_FOUND_RIGHT(check.found, 1200000);
     CHECK(check.found.given_up == 0);
+    CHECK(check.found.known * 20 > check.found.looks);
     CHECK(check.found.shortened * 4 > check.found.looks);
 }
 

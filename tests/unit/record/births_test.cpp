@@ -102,10 +102,40 @@ TEST_CASE("plain_death takes what is right and leaves the rest alone")
         CHECK(invented::totals(generation).blocks == 0);
         CHECK(invented::totals(generation).bytes == 0);
     }
-    void* last = at(fresh_leaf() + leaf_bytes - 32); // its extension is in the next leaf: not the plain case
-    birth(thread, last, {100, 104}, kind, some_site);
-    CHECK_FALSE(plain_death(thread, last, kind, unstated));
-    CHECK(death(thread, last).outcome == Death::Outcome::died);
+}
+
+TEST_CASE("plain_birth records what birth would, or nothing")
+{
+    auto thread = invented::thread();
+    const std::uint32_t generation = heapmark::record::clock.advance();
+    for (const SizesCase& sizes : sizes_cases) {
+        void* block = at(fresh_leaf() + leaf_bytes - 32);
+        const Sizes both{sizes.requested, sizes.usable};
+        CHECK_FALSE(plain_birth(thread, block, both, kind, some_site)); // no leaf yet
+        birth(thread, block, both, kind, some_site);
+        Sizes by_birth;
+        const Entry entry = find_block(block, by_birth);
+        CHECK_FALSE(plain_birth(thread, block, both, kind, some_site)); // it lives
+        CHECK(plain_death(thread, block, kind, unstated));
+        if (plain_birth(thread, block, both, kind, some_site)) {
+            Sizes by_plain;
+            CHECK(find_block(block, by_plain) == entry);
+            CHECK(by_plain.requested_bytes == by_birth.requested_bytes);
+            CHECK(by_plain.usable_bytes == by_birth.usable_bytes);
+            CHECK(invented::totals(generation).bytes == static_cast<std::int64_t>(sizes.requested));
+            CHECK(plain_death(thread, block, kind, unstated));
+        } else
+            CHECK(sizes.usable - sizes.requested >= Extension::slack_in_next);
+        CHECK(invented::totals(generation).blocks == 0);
+        CHECK(invented::totals(generation).bytes == 0);
+    }
+    void* block = at(fresh_leaf());
+    birth(thread, block, {10, 24}, kind, some_site);
+    CHECK(death(thread, block).outcome == Death::Outcome::died);
+    CHECK_FALSE(plain_birth(thread, at(reinterpret_cast<std::uintptr_t>(block) + 8), {10, 24}, kind, some_site));
+    CHECK_FALSE(plain_birth(thread, at(std::uintptr_t{1} << 47), {10, 24}, kind, some_site));
+    heapmark::record::clock.advance();
+    CHECK_FALSE(plain_birth(thread, block, {10, 24}, kind, some_site)); // the context is of the generation before
     CHECK(invented::totals(generation).blocks == 0);
 }
 

@@ -49,7 +49,7 @@ TEST_CASE("no leaf: the block is not recorded, and counted as such")
     CHECK(death(thread, block).outcome == Death::Outcome::unknown);
 }
 
-TEST_CASE("no leaf for the extension of a block at a leaf's edge")
+TEST_CASE("the sizes of a block at a leaf's edge need no other leaf")
 {
     auto thread = invented::thread();
     const std::uint32_t generation = heapmark::record::clock.advance();
@@ -57,17 +57,17 @@ TEST_CASE("no leaf for the extension of a block at a leaf's edge")
     birth(thread, block, {20, 24}, kind, 2);
     CHECK(death(thread, block).outcome == Death::Outcome::died);
     const std::uint64_t before = unrecorded_count();
-    {
-        const Shortage shortage(0);
-        birth(thread, block, {100, 104}, kind, 2);
+    const Shortage shortage(0);
+    for (const Sizes sizes : {Sizes{100, 104}, Sizes{100, 100'000}}) {
+        birth(thread, block, sizes, kind, 2);
+        CHECK(unrecorded_count() == before);
+        CHECK(invented::totals(generation).blocks == 1);
+        Sizes found;
+        CHECK(is_live(find_block(block, found).kind()));
+        CHECK(found.requested_bytes == sizes.requested_bytes);
+        CHECK(found.usable_bytes == sizes.usable_bytes);
+        CHECK(death(thread, block).outcome == Death::Outcome::died);
     }
-    CHECK(unrecorded_count() == before + 1);
-    CHECK(invented::totals(generation).blocks == 0);
-    // Its release is no second one of the block before it.
-    CHECK(death(thread, block).outcome == Death::Outcome::unknown);
-    birth(thread, block, {100, 104}, kind, 2);
-    CHECK(invented::totals(generation).blocks == 1);
-    CHECK(death(thread, block).outcome == Death::Outcome::died);
 }
 
 TEST_CASE("no context: what cannot be booked in its generation is counted as unrecorded")
@@ -132,7 +132,7 @@ TEST_CASE("whichever page request fails, the loss is counted and what was record
             constexpr std::int64_t blocks = 12;
             std::uintptr_t addresses[blocks];
             for (std::int64_t i = 0; i < blocks; ++i) {
-                addresses[i] = fresh_leaf() + leaf_bytes - 32; // each needs a leaf for itself and one for its sizes
+                addresses[i] = fresh_leaf() + leaf_bytes - 32; // each needs a leaf for itself
                 const std::vector<std::uint64_t> frames(10, static_cast<std::uint64_t>(i + 1));
                 const std::uint32_t site = intern_site(site_hash({}, frames), {}, frames);
                 birth(thread, at(addresses[i]), {1000, 1000}, kind, site);
@@ -144,7 +144,7 @@ TEST_CASE("whichever page request fails, the loss is counted and what was record
             }
             const auto lost = static_cast<std::int64_t>(unrecorded_count() - before);
             if (invented::totals(generation).blocks + lost != blocks) _exit(3);
-            if (lost == 0) _exit(4); // twenty-four leaves cannot be had
+            if (lost == 0) _exit(4); // twelve leaves, contexts and depot cannot be had
             for (const std::uintptr_t address : addresses)
                 if (death(thread, at(address)).outcome == Death::Outcome::released_before) _exit(5);
             if (invented::totals(generation).blocks != 0 || invented::totals(generation).bytes != 0) _exit(6);
