@@ -4,6 +4,7 @@
 
 #include "platform/thread_state.hpp"
 #include "record/depot.hpp"
+#include "platform/monotonic_clock.hpp"
 #include "snapshot/collect.hpp"
 
 namespace heapmark {
@@ -26,7 +27,8 @@ Fault fault_of(const record::FaultDetail& detail) noexcept
     if (const record::Site* site = record::site(detail.release_site))
         fault.stack = Stack(reinterpret_cast<const Frame*>(site->frames()), site->depth_frames);
     if (detail.birth != record::Entry{})
-        fault.birth = snapshot::block_at(detail.birth_address, detail.birth, detail.birth_sizes);
+        fault.birth = snapshot::block_at(detail.birth_address, detail.birth, detail.birth_sizes,
+                                           platform::monotonic_ns());
     return fault;
 }
 

@@ -12,6 +12,9 @@ namespace heapmark::platform {
 void* map_pages(std::size_t bytes) noexcept;
 void unmap_pages(void* pages, std::size_t bytes) noexcept;
 
+/// Has pages that are about to be written made ready together, which costs less than a fault for each. Only a hint.
+void touch_pages(void* pages, std::size_t bytes) noexcept;
+
 /// From now on only `count` more requests succeed; negative: all do.
 void limit_page_requests_for_test(std::int64_t count) noexcept;
 

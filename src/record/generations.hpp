@@ -24,8 +24,9 @@ std::uint32_t mark(std::string_view name) noexcept;
 /// Gives generation 0 its time; the first call counts.
 void begin_first_generation() noexcept;
 
-/// Time of the mark, monotonic clock; 0 when it is not known (memory ran out).
-std::uint64_t marked_ns(std::uint32_t generation) noexcept;
+/// Time from the mark to `now_ns` of platform::monotonic_ns(), to the microsecond, up to a hundred days; 0 when it is
+/// not known (memory ran out) and when the mark came later.
+std::uint64_t age_ns(std::uint32_t generation, std::uint64_t now_ns) noexcept;
 
 /// Name of the generation, "" for none.
 std::string_view name_of(std::uint32_t generation) noexcept;

@@ -3,6 +3,7 @@
 #include "snapshot/collect.hpp"
 
 #include "platform/monotonic_clock.hpp"
+#include "record/contexts.hpp"
 #include "record/depot.hpp"
 #include "record/generations.hpp"
 #include "record/recorder.hpp"
@@ -19,6 +20,7 @@ struct Range {
     std::uint32_t first_context;
     std::uint64_t last_generation;
     bool ignored_too;
+    std::uint64_t now_ns;
 };
 
 std::uint64_t generation_of(record::Entry entry) noexcept
@@ -50,7 +52,7 @@ void collect_page(const record::Leaf& leaf, std::size_t page, const Range& range
             if (record::Entry(word.load(std::memory_order_acquire)) != entry) continue;
             // While realloc shrinks a block, others may already use its tail: it is about to die, and is left out.
             if (!record::Map::has_sizes(&word, entry)) break;
-            blocks.push_back(block_at(address, entry, sizes));
+            blocks.push_back(block_at(address, entry, sizes, range.now_ns));
             break;
         }
     }
@@ -72,7 +74,7 @@ void collect_leaf(const record::Leaf& leaf, const Range& range, std::vector<Bloc
 
 } // namespace
 
-Block block_at(std::uintptr_t address, record::Entry entry, record::Sizes sizes) noexcept
+Block block_at(std::uintptr_t address, record::Entry entry, record::Sizes sizes, std::uint64_t now_ns) noexcept
 {
     Block block;
     block.address = reinterpret_cast<void*>(address); // NOLINT(performance-no-int-to-ptr)
@@ -82,9 +84,7 @@ Block block_at(std::uintptr_t address, record::Entry entry, record::Sizes sizes)
     const auto generation = static_cast<std::uint32_t>(generation_of(entry));
     block.generation = Generation{generation};
     block.age.generations = record::clock.generation() - generation;
-    const std::uint64_t marked_ns = record::marked_ns(generation);
-    const std::uint64_t now_ns = platform::monotonic_ns();
-    block.age.nanoseconds = marked_ns == 0 || marked_ns > now_ns ? 0 : now_ns - marked_ns;
+    block.age.nanoseconds = record::age_ns(generation, now_ns);
 
     if (const record::Context* context = record::clock.context(entry.context()))
         block.thread = ThreadId{context->thread};
@@ -100,8 +100,12 @@ Block block_at(std::uintptr_t address, record::Entry entry, record::Sizes sizes)
 Snapshot collect(Generation first, Generation last, Ignored ignored)
 {
     const Range range{record::clock.first_context(record::number_of(first)), // at least 1: 0 is heapmark's own
-                      static_cast<std::uint64_t>(last), ignored == Ignored::include};
+                      static_cast<std::uint64_t>(last), ignored == Ignored::include,
+                      platform::monotonic_ns()};
     std::vector<Block> blocks;
+    if (last == SnapshotAccess::open_end) // near enough to spare large lists from being moved while they grow
+        if (const std::int64_t expected = record::totals_since(record::number_of(first)).blocks; expected > 0)
+            blocks.reserve(static_cast<std::size_t>(expected));
     if (first <= last)
         for (const record::Leaf* leaf = record::map.leaves(); leaf != nullptr; leaf = leaf->next)
             collect_leaf(*leaf, range, blocks);

@@ -12,7 +12,7 @@ namespace heapmark::snapshot {
 /// Threads, cost: as heapmark::survivors says.
 Snapshot collect(Generation first, Generation last, Ignored ignored);
 
-/// The birth that an entry of the map tells of. Allocates nothing.
-Block block_at(std::uintptr_t address, record::Entry entry, record::Sizes sizes) noexcept;
+/// The birth that an entry of the map tells of; its age at `now_ns` of platform::monotonic_ns(). Allocates nothing.
+Block block_at(std::uintptr_t address, record::Entry entry, record::Sizes sizes, std::uint64_t now_ns) noexcept;
 
 } // namespace heapmark::snapshot

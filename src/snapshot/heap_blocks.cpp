@@ -2,6 +2,7 @@
 // Walks the allocation map. Pages that never saw a block of the program are passed by.
 #include "snapshot/heap_blocks.hpp"
 
+#include "platform/monotonic_clock.hpp"
 #include "record/recorder.hpp"
 #include "snapshot/collect.hpp"
 
@@ -87,7 +88,7 @@ Block live_block_at(std::uintptr_t address) noexcept
     if (word == nullptr || address % 16 != 0) return {};
     const record::Entry entry(word->load(std::memory_order_acquire));
     if (!is_the_programs(entry) || entry.half() != (address % 32 != 0)) return {};
-    return block_at(address, entry, record::Map::sizes(word, entry));
+    return block_at(address, entry, record::Map::sizes(word, entry), platform::monotonic_ns());
 }
 
 bool is_own_block(std::uintptr_t address, std::size_t requested_bytes) noexcept

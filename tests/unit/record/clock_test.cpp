@@ -5,6 +5,8 @@
 #include "record/generations.hpp"
 #include "record/texts.hpp"
 
+#include "platform/monotonic_clock.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -96,9 +98,23 @@ TEST_CASE("names and times of generations")
     CHECK(name_of(named) == "a name");
     CHECK(name_of(nameless).empty());
     CHECK(name_of(again).data() == name_of(named).data());
-    CHECK(marked_ns(named) > 0);
-    CHECK(marked_ns(again) >= marked_ns(named));
     CHECK(name_of(again + 1'000'000).empty());
+}
+
+TEST_CASE("ages of generations")
+{
+    const std::uint64_t before_ns = heapmark::platform::monotonic_ns();
+    const std::uint32_t older = mark("");
+    const std::uint32_t newer = mark("named");
+    const std::uint64_t after_ns = heapmark::platform::monotonic_ns();
+    constexpr std::uint64_t hour_ns = 3'600'000'000'000;
+    for (const std::uint64_t later_ns : {std::uint64_t{0}, hour_ns, 24 * 90 * hour_ns}) {
+        CHECK(age_ns(older, after_ns + later_ns) >= age_ns(newer, after_ns + later_ns));
+        CHECK(age_ns(older, after_ns + later_ns) + 1024 >= later_ns);
+        CHECK(age_ns(older, after_ns + later_ns) <= after_ns - before_ns + later_ns + 1024);
+    }
+    CHECK(age_ns(older, before_ns - 5000) == 0); // it was marked after that
+    CHECK(age_ns(newer + 1'000'000, after_ns) == 0);
 }
 
 TEST_CASE("descends_from knows children, their children, and since when")
