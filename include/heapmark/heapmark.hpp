@@ -233,6 +233,34 @@ enum class Ignored : bool { leave_out, include };
 /// Cost: a few nanoseconds for each pair of a thread and a generation since `since`.
 [[nodiscard]] Counts counts(Generation since = Generation{}) noexcept;
 
+/// Which threads are meant.
+enum class Threads : std::uint8_t {
+    all,
+    this_one_and_its_children ///< and, in turn, theirs; those that were started in the generations asked for
+};
+
+/// What was allocated, whether it is still alive or not.
+struct Allocations {
+    std::uint64_t blocks = 0;     ///< allocations; a `realloc` is one
+    std::uint64_t bytes = 0;      ///< requested by them
+    std::uint64_t peak_bytes = 0; ///< most that a thread had requested and not yet released, above what it began with;
+                                  ///< where there are several threads, the sum of what each had at most
+};
+
+/// What was allocated in `first` or any later generation, ignored blocks left out. A thread begins with its first
+/// allocation in the range. What it releases counts for it, whoever allocated it.
+/// Exact when the threads asked for are not allocating meanwhile.
+/// Heap path: allocates, so not in signal handlers. Throws std::bad_alloc.
+/// Cost: some tens of nanoseconds for each pair of a thread and a generation since `first`.
+[[nodiscard]] Allocations allocations(Generation first, Threads threads = Threads::all);
+
+/// The same of `first`..`last`, both included.
+[[nodiscard]] Allocations allocations(Generation first, Generation last, Threads threads = Threads::all);
+
+/// Blocks born in `first`..`last`, alive or freed: of the freed ones those whose place on the heap has not been used
+/// again. For telling where allocations come from that were not meant to be; otherwise as survivors().
+[[nodiscard]] Snapshot allocated(Generation first, Generation last);
+
 /// A generation with a beginning in the source.
 ///
 ///     heapmark::Scope scope{"request"};

@@ -3,10 +3,16 @@
 #include "record/generations.hpp"
 #include "platform/thread_state.hpp"
 #include "record/contexts.hpp"
+#include "record/threads.hpp"
 #include "snapshot/collect.hpp"
 #include "snapshot/snapshot_access.hpp"
 
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
 namespace heapmark {
+
 Generation mark(const char* name) noexcept { return Generation{record::mark(name == nullptr ? "" : name)}; }
 
 Generation current_generation() noexcept { return Generation{record::clock.generation()}; }
@@ -30,6 +36,42 @@ Counts counts(Generation since) noexcept
 {
     const record::Totals totals = record::totals_since(record::number_of(since));
     return {static_cast<std::uint64_t>(totals.blocks), static_cast<std::uint64_t>(totals.bytes)};
+}
+
+Allocations allocations(Generation first, Threads threads)
+{
+    return allocations(first, SnapshotAccess::open_end, threads);
+}
+
+Allocations allocations(Generation first, Generation last, Threads threads)
+{
+    struct Balance {
+        std::int64_t start = 0;
+        std::int64_t most = std::numeric_limits<std::int64_t>::min();
+    };
+    const std::uint32_t first_number = record::number_of(first);
+    const auto self = static_cast<std::uint32_t>(this_thread());
+    const platform::Guard guard;
+    std::unordered_map<std::uint32_t, Balance> balances;
+    record::Totals born;
+    record::for_contexts_since(first_number, [&](const record::Context& context, std::uint32_t generation) {
+        if (generation > static_cast<std::uint64_t>(last)) return;
+        if (threads != Threads::all && !record::descends_from(context.thread, self, first_number)) return;
+        born += context.born.read();
+        Balance& balance = balances[context.thread];
+        balance.start = context.balance_at_start; // the oldest comes last
+        balance.most = std::max(balance.most, context.balance_max.load(std::memory_order_relaxed));
+    });
+    Allocations sum{static_cast<std::uint64_t>(born.blocks), static_cast<std::uint64_t>(born.bytes), 0};
+    for (const auto& [thread, balance] : balances)
+        sum.peak_bytes += static_cast<std::uint64_t>(balance.most - balance.start);
+    return sum;
+}
+
+Snapshot allocated(Generation first, Generation last)
+{
+    const platform::Guard guard;
+    return snapshot::collect(first, last, Ignored::leave_out, snapshot::Freed::include);
 }
 
 } // namespace heapmark

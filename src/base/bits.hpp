@@ -38,6 +38,16 @@ constexpr std::size_t round_up(std::size_t value, std::size_t power_of_two) noex
 
 /// Adds to a counter that only one thread writes. Signal handlers of that thread may do so too: on x86 the addition
 /// is one instruction, which a signal cannot split; elsewhere it is an atomic one.
+inline void add_by_owner(std::int64_t& counter, std::int64_t amount) noexcept
+{
+#if defined(__x86_64__)
+    __asm__ volatile("addq %1, %0" : "+m"(counter) : "er"(amount) : "cc");
+#else
+    __atomic_fetch_add(&counter, amount, __ATOMIC_RELAXED);
+#endif
+}
+
+/// The same where other threads read the counter.
 inline void add_by_owner(std::atomic<std::int64_t>& counter, std::int64_t amount) noexcept
 {
 #if defined(__x86_64__)

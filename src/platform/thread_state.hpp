@@ -32,6 +32,7 @@ struct ThreadState {
     std::uint32_t generation;        ///< of the context
     std::uint32_t thread;            ///< ThreadId, 0 before the first allocation
     std::uint32_t tag;               ///< innermost tag_scope
+    std::int64_t balance_bytes;      ///< requested minus released by this thread, ignored blocks left out
     StackBounds stack;
     capture::KnownStacks* known_stacks; ///< this and the next three: nullptr: none yet, or the thread is ending
     capture::StackCache* stack_cache;
@@ -41,7 +42,7 @@ struct ThreadState {
     Phase phase;
 };
 
-static_assert(sizeof(ThreadState) <= 88, "static TLS is scarce: ld.so keeps about 1.6 KB for late initial-exec users");
+static_assert(sizeof(ThreadState) <= 96, "static TLS is scarce: ld.so keeps about 1.6 KB for late initial-exec users");
 
 extern constinit thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
 

@@ -18,16 +18,18 @@ std::uint32_t Clock::advance() noexcept
     return static_cast<std::uint32_t>(state >> 32) + 1;
 }
 
-Context* Clock::take_context(std::uint32_t thread, std::uint32_t& id) noexcept
+Context* Clock::take_context(std::uint32_t thread, std::int64_t balance_bytes) noexcept
 {
     if (end_context() >> context_id_bits != 0) return nullptr;
     const std::uint64_t state = state_.fetch_add(1, std::memory_order_acq_rel);
-    id = static_cast<std::uint32_t>(state);
+    const auto id = static_cast<std::uint32_t>(state);
     if (id >> context_id_bits != 0) return nullptr;
     Context* taken = contexts_.slot(id);
     if (taken == nullptr) return nullptr;
     taken->thread = thread;
     taken->id = id;
+    taken->balance_at_start = balance_bytes;
+    taken->balance_max.store(balance_bytes, std::memory_order_relaxed);
     taken->generation_plus_one.store(static_cast<std::uint32_t>(state >> 32) + 1, std::memory_order_release);
     return taken;
 }
@@ -58,17 +60,11 @@ std::uint32_t Clock::first_context(std::uint32_t generation) noexcept
 Totals totals_since(std::uint32_t first_generation) noexcept
 {
     Totals sum;
-    for (std::uint32_t id = clock.end_context(); id-- > 1;) {
-        Context* context = clock.context(id);
-        if (context == nullptr) continue;
-        const std::uint32_t ready = context->generation_plus_one.load(std::memory_order_acquire);
-        if (ready == 0) continue;
-        if (ready - 1 < first_generation) break;
-        for (const AtomicTotals* part : {&context->own[0], &context->others[0]}) {
-            sum.blocks += part->blocks.load(std::memory_order_relaxed);
-            sum.bytes += part->bytes.load(std::memory_order_relaxed);
-        }
-    }
+    for_contexts_since(first_generation, [&sum](const Context& context, std::uint32_t) {
+        sum += context.born.read();
+        sum += -context.died.read();
+        sum += -context.taken.read();
+    });
     return sum;
 }
 

@@ -46,8 +46,7 @@ void renew_context(platform::ThreadState& thread) noexcept
     for (;;) {
         // The generation is read first: the context taken after it is at least as new, so no block is booked too early.
         const std::uint32_t generation = clock.generation();
-        std::uint32_t id = 0;
-        Context* taken = clock.take_context(thread.thread, id);
+        Context* taken = clock.take_context(thread.thread, thread.balance_bytes);
         if (taken == nullptr) return;
         // A signal handler may allocate between these: without a record it takes the slow path, which sets both.
         thread.context_record = nullptr;
@@ -63,8 +62,8 @@ void renew_context(platform::ThreadState& thread) noexcept
 
 void bury_unseen(Entry entry, Sizes sizes) noexcept
 {
-    if (Context* context = clock.context(entry.context()))
-        context->others[entry.ignored() ? 1 : 0].add({-1, -static_cast<std::int64_t>(sizes.requested_bytes)});
+    if (Context* context = clock.context(entry.context()); context != nullptr && !entry.ignored())
+        context->taken.add({1, static_cast<std::int64_t>(sizes.requested_bytes)});
 }
 
 void birth(platform::ThreadState& thread, const void* block, Sizes sizes, Kind kind, std::uint32_t site) noexcept
@@ -86,8 +85,7 @@ void birth(platform::ThreadState& thread, const void* block, Sizes sizes, Kind k
     const Entry entry(kind, (address & 16) != 0, context == nullptr ? 0 : context->id, ignored, site);
     Map::raise_newest(*leaf, address, entry.context());
     Map::store(word, entry, sizes);
-    if (context != nullptr)
-        context->own[ignored ? 1 : 0].add_by_owner({1, static_cast<std::int64_t>(sizes.requested_bytes)});
+    if (context != nullptr && !ignored) book_birth(thread, *context, sizes.requested_bytes);
     // Without a context of its own generation a block is known, for its release, but missed among the survivors.
     if (kind != Kind::internal && (context == nullptr || thread.generation < generation)) count_unrecorded();
 }
@@ -168,11 +166,8 @@ bool make_ignored(const void* block) noexcept
     if (!map.find(reinterpret_cast<std::uintptr_t>(block))
              ->compare_exchange_strong(expected, entry.with_ignored().word(), std::memory_order_relaxed))
         return false;
-    if (Context* context = clock.context(entry.context())) {
-        const auto bytes = static_cast<std::int64_t>(sizes.requested_bytes);
-        context->others[0].add({-1, -bytes});
-        context->others[1].add({1, bytes});
-    }
+    if (Context* context = clock.context(entry.context()))
+        context->taken.add({1, static_cast<std::int64_t>(sizes.requested_bytes)});
     return true;
 }
 

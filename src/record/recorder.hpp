@@ -22,6 +22,18 @@ void renew_context(platform::ThreadState& thread) noexcept;
 /// Records a block that the allocator has just handed out. `kind` internal: heapmark's own, outside all counts.
 void birth(platform::ThreadState& thread, const void* block, Sizes sizes, Kind kind, std::uint32_t site) noexcept;
 
+/// Puts a block into the totals of the thread's context.
+[[gnu::always_inline]] inline void book_birth(platform::ThreadState& thread, Context& context,
+                                              std::size_t requested_bytes) noexcept
+{
+    const auto bytes = static_cast<std::int64_t>(requested_bytes);
+    context.born.add_by_owner({1, bytes});
+    base::add_by_owner(thread.balance_bytes, bytes);
+    const std::int64_t balance = thread.balance_bytes;
+    if (balance > context.balance_max.load(std::memory_order_relaxed)) [[unlikely]]
+        context.balance_max.store(balance, std::memory_order_relaxed);
+}
+
 /// birth() of a block that is as most are, by a thread that ignores nothing; `kind` not internal.
 /// False where something has to be made, corrected or given up first: then nothing has happened.
 [[gnu::always_inline]] inline bool plain_birth(platform::ThreadState& thread, const void* block, Sizes sizes, Kind kind,
@@ -41,7 +53,7 @@ void birth(platform::ThreadState& thread, const void* block, Sizes sizes, Kind k
         return false;
     Map::raise_newest(*leaf, address, context->id);
     Map::store_plain(word, Entry(kind, (address & 16) != 0, context->id, false, site), sizes);
-    context->own[0].add_by_owner({1, static_cast<std::int64_t>(sizes.requested_bytes)});
+    book_birth(thread, *context, sizes.requested_bytes);
     return true;
 }
 
@@ -54,19 +66,19 @@ struct Death {
 };
 
 /// Takes a block out of the totals of its context.
-[[gnu::always_inline]] inline void book_death(const platform::ThreadState& thread, Entry entry,
+[[gnu::always_inline]] inline void book_death(platform::ThreadState& thread, Entry entry,
                                               std::size_t requested_bytes) noexcept
 {
-    Context* context = const_cast<Context* const volatile&>(thread.context_record); // once, as in birth()
+    Context* context = const_cast<Context* volatile&>(thread.context_record); // once, as in plain_birth()
     if (context == nullptr || context->id != entry.context()) context = clock.context(entry.context());
-    if (context == nullptr) [[unlikely]]
+    if (context == nullptr || entry.ignored()) [[unlikely]]
         return;
-    const Totals loss{-1, -static_cast<std::int64_t>(requested_bytes)};
-    const std::size_t part = entry.ignored() ? 1 : 0;
+    const auto bytes = static_cast<std::int64_t>(requested_bytes);
+    base::add_by_owner(thread.balance_bytes, -bytes);
     if (context->thread == thread.thread)
-        context->own[part].add_by_owner(loss);
+        context->died.add_by_owner({1, bytes});
     else
-        context->others[part].add(loss);
+        context->taken.add({1, bytes});
 }
 
 /// A size that a release does not state.

@@ -20,6 +20,7 @@ struct Range {
     std::uint32_t first_context;
     std::uint64_t last_generation;
     bool ignored_too;
+    bool freed_too;
     std::uint64_t now_ns;
 };
 
@@ -32,7 +33,10 @@ std::uint64_t generation_of(record::Entry entry) noexcept
 
 bool is_listed(record::Entry entry, const Range& range) noexcept
 {
-    if (entry.kind() < record::Kind::malloc_family && entry.kind() != record::Kind::resizing) return false;
+    const record::Kind kind = entry.kind();
+    if (kind < record::Kind::malloc_family && kind != record::Kind::resizing &&
+        !(range.freed_too && kind == record::Kind::released))
+        return false;
     // Context 0: heapmark's own, also while it is being resized.
     if (entry.context() == 0 || entry.context() < range.first_context) return false;
     return (range.ignored_too || !entry.ignored()) && generation_of(entry) <= range.last_generation;
@@ -97,10 +101,10 @@ Block block_at(std::uintptr_t address, record::Entry entry, record::Sizes sizes,
     return block;
 }
 
-Snapshot collect(Generation first, Generation last, Ignored ignored)
+Snapshot collect(Generation first, Generation last, Ignored ignored, Freed freed)
 {
     const Range range{record::clock.first_context(record::number_of(first)), // at least 1: 0 is heapmark's own
-                      static_cast<std::uint64_t>(last), ignored == Ignored::include,
+                      static_cast<std::uint64_t>(last), ignored == Ignored::include, freed == Freed::include,
                       platform::monotonic_ns()};
     std::vector<Block> blocks;
     if (last == SnapshotAccess::open_end) // near enough to spare large lists from being moved while they grow

@@ -113,6 +113,124 @@ TEST_CASE("ranges of generations are closed")
     CHECK(heapmark::live().size() >= 3);
 }
 
+TEST_CASE("allocations: how many, how much, and the most at once")
+{
+    const Bytes old = bytes(1000);
+    const Generation first = heapmark::mark();
+    Bytes left = bytes(10);
+    for (int i = 0; i < 100; ++i) bytes(300);
+    const heapmark::Allocations of_first = heapmark::allocations(first);
+    {
+        const heapmark::ignore unseen;
+        bytes(100'000);
+    }
+    const heapmark::Allocations still = heapmark::allocations(first);
+    CHECK(of_first.blocks == 101);
+    CHECK(of_first.bytes == 30'010);
+    CHECK(of_first.peak_bytes == 310);
+    CHECK(still.bytes == 30'010);
+
+    // doctest allocates, so all is asked before anything is checked.
+    const Generation third = heapmark::mark();
+    const Bytes before = bytes(5);
+    const Generation fourth = heapmark::mark();
+    left.reset(std::realloc(left.release(), 500)); // a death and a birth
+    const Bytes also = bytes(40);
+    left.reset();
+    const heapmark::Allocations of_third = heapmark::allocations(third);
+    const heapmark::Allocations of_third_alone = heapmark::allocations(third, third);
+    const heapmark::Allocations of_fourth = heapmark::allocations(fourth);
+    const heapmark::Allocations of_nothing = heapmark::allocations(heapmark::mark());
+    CHECK(of_third.blocks == 3);
+    CHECK(of_third.bytes == 545);
+    CHECK(of_third.peak_bytes == 5 - 10 + 540);
+    CHECK(of_third_alone.bytes == 5);
+    CHECK(of_third_alone.peak_bytes == 5);
+    CHECK(of_fourth.blocks == 2);
+    CHECK(of_fourth.peak_bytes == 540); // the thread begins when the block of before has died
+    CHECK(of_nothing.blocks == 0);
+    CHECK(of_nothing.peak_bytes == 0);
+}
+
+TEST_CASE("allocations agree with a model")
+{
+    std::uint64_t state = 17;
+    const auto random = [&state](std::size_t below) {
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        return static_cast<std::size_t>(state >> 33) % below;
+    };
+    constexpr std::size_t slots = 50;
+    static Bytes held[slots];
+    static std::size_t sizes[slots];
+    std::uint64_t blocks = 0;
+    std::uint64_t requested = 0;
+    std::int64_t balance = 0;
+    std::int64_t most = 0;
+    const Generation first = heapmark::mark();
+    for (int step = 0; step < 20'000; ++step) {
+        const std::size_t slot = random(slots);
+        if (random(100) == 0) heapmark::mark();
+        if (held[slot] == nullptr) {
+            sizes[slot] = 1 + random(3000);
+            held[slot] = bytes(sizes[slot]);
+            ++blocks;
+            requested += sizes[slot];
+            balance += static_cast<std::int64_t>(sizes[slot]);
+            most = std::max(most, balance);
+        } else {
+            held[slot].reset();
+            balance -= static_cast<std::int64_t>(sizes[slot]);
+        }
+    }
+    for (Bytes& block : held) block.reset();
+    const heapmark::Allocations seen = heapmark::allocations(first);
+    CHECK(seen.blocks == blocks);
+    CHECK(seen.bytes == requested);
+    CHECK(seen.peak_bytes == static_cast<std::uint64_t>(most));
+}
+
+TEST_CASE("allocations of this thread and its children alone")
+{
+    const Generation first = heapmark::mark();
+    std::atomic<bool> stop{false};
+    pthread_t background;
+    REQUIRE(pthread_create(
+                &background, nullptr,
+                [](void* flag) -> void* {
+                    while (!*static_cast<std::atomic<bool>*>(flag)) bytes(7);
+                    return nullptr;
+                },
+                &stop) == 0);
+    const Generation since = heapmark::mark();
+    in_thread([] {
+        bytes(200);
+        in_thread([] { bytes(1000); });
+    });
+    bytes(30);
+    const heapmark::Allocations own = heapmark::allocations(since, heapmark::Threads::this_one_and_its_children);
+    const heapmark::Allocations with_older = heapmark::allocations(first, heapmark::Threads::this_one_and_its_children);
+    stop = true;
+    pthread_join(background, nullptr);
+    CHECK(own.blocks == 3);
+    CHECK(own.bytes == 1230);
+    CHECK(own.peak_bytes == 1230);
+    CHECK(with_older.blocks >= own.blocks); // the background thread was started since then
+}
+
+TEST_CASE("allocated lists what has died, too")
+{
+    const Generation since = heapmark::mark();
+    const Bytes alive = bytes(77);
+    void* gone = bytes(1000).get();
+    const heapmark::Snapshot all = heapmark::allocated(since, heapmark::current_generation());
+    REQUIRE(all.size() == 2);
+    CHECK(lists(all, alive));
+    CHECK((all[0].address == gone || all[1].address == gone));
+    CHECK(all.bytes() == 1077);
+    CHECK(all[0].stack.size() > 1);
+    CHECK(heapmark::survivors(since).size() == 1);
+}
+
 TEST_CASE("snapshots, copies and groups are no survivors")
 {
     const Bytes before = bytes(5);

@@ -64,10 +64,9 @@ TEST_CASE("context ids never decrease with their generation, and first_context f
     collide([&](int number) {
         for (int i = 0; i < 2000; ++i) {
             if (i % 3 == 0) heapmark::record::clock.advance();
-            std::uint32_t id = 0;
-            Context* context = heapmark::record::clock.take_context(static_cast<std::uint32_t>(number) + 1, id);
-            CHECK(context != nullptr);
-            CHECK(heapmark::record::clock.context(id) == context);
+            Context* context = heapmark::record::clock.take_context(static_cast<std::uint32_t>(number) + 1, 0);
+            REQUIRE(context != nullptr);
+            CHECK(heapmark::record::clock.context(context->id) == context);
         }
     });
     const std::uint32_t end = heapmark::record::clock.end_context();

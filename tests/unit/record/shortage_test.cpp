@@ -73,16 +73,13 @@ TEST_CASE("the sizes of a block at a leaf's edge need no other leaf")
 TEST_CASE("no context: what cannot be booked in its generation is counted as unrecorded")
 {
     // Uses up the chunk of contexts at hand, so that the next one needs a page.
-    std::uint32_t id = 0;
-    do heapmark::record::clock.take_context(1, id);
-    while ((id & 4095) != 4095);
+    while ((heapmark::record::clock.take_context(1, 0)->id & 4095) != 4095) {}
     auto thread = invented::thread();
     void* block = at(fresh_leaf());
     void* second = at(reinterpret_cast<std::uintptr_t>(block) + 64);
     birth(thread, block, {1, 24}, kind, 2); // this one is allowed the page, if it needs it
     static_cast<void>(death(thread, block));
-    do heapmark::record::clock.take_context(1, id);
-    while ((id & 4095) != 4095);
+    while ((heapmark::record::clock.take_context(1, 0)->id & 4095) != 4095) {}
     auto fresh = invented::thread();
     const std::uint32_t generation = heapmark::record::clock.advance();
     const std::uint64_t before = unrecorded_count();
