@@ -10,6 +10,9 @@
 //     EXPECT_NO_SURVIVORS(parser.parse(text));
 //     EXPECT_SURVIVORS(cache.fill(), 3, testing::Le(100));                    // blocks, bytes
 //     EXPECT_SURVIVORS(cache.fill(), heapmark::gtest::Bytes(testing::Le(100)));
+//     EXPECT_NO_ALLOCATIONS(ring.push(1));                                    // budgets
+//     EXPECT_ALLOCATIONS_LE(parser.parse(text), 3);
+//     EXPECT_PEAK_BYTES_LE(parser.parse(text), 4096);
 //     HEAPMARK_EXPECT_LEAK("the driver keeps its table; ticket 12");          // in a test that is known to leak
 #ifndef HEAPMARK_GTEST_HPP
 #define HEAPMARK_GTEST_HPP
@@ -53,7 +56,7 @@ public:
     void OnEnvironmentsTearDownEnd(const ::testing::UnitTest& /*suites*/) override
     {
         TestSession::wipe_dead_stack();
-        leave(nullptr, 0, false);
+        leave(nullptr, 0, Properties::none);
     }
 
     void OnTestSuiteStart(const ::testing::TestSuite& suite) override
@@ -64,7 +67,7 @@ public:
     void OnTestSuiteEnd(const ::testing::TestSuite& /*suite*/) override
     {
         TestSession::wipe_dead_stack();
-        leave(nullptr, 0, true);
+        leave(nullptr, 0, Properties::left);
     }
 
     void OnTestStart(const ::testing::TestInfo& test) override
@@ -75,7 +78,7 @@ public:
     void OnTestEnd(const ::testing::TestInfo& test) override
     {
         TestSession::wipe_dead_stack();
-        leave(test.file(), test.line(), true);
+        leave(test.file(), test.line(), Properties::used_and_left);
     }
 
     void OnTestProgramEnd(const ::testing::UnitTest& suites) override
@@ -95,7 +98,9 @@ private:
                                           title.c_str()) = ::testing::Message() << text;
     }
 
-    [[gnu::noinline]] void leave(const char* file, int line, bool properties)
+    enum class Properties { none, left, used_and_left };
+
+    [[gnu::noinline]] void leave(const char* file, int line, Properties properties)
     {
         const framework_memory ours; // Google Test keeps results, too
         const Verdict verdict = session_.leave(file, static_cast<unsigned>(line < 0 ? 0 : line));
@@ -105,13 +110,20 @@ private:
             std::fputs(verdict.notes.c_str(), stdout);
             std::fflush(stdout);
         }
-        if (properties && (verdict.left.blocks != 0 || verdict.failed())) record(verdict);
+        if (properties != Properties::none && (verdict.left.blocks != 0 || verdict.failed())) {
+            record("heapmark_blocks", verdict.left.blocks);
+            record("heapmark_bytes", verdict.left.bytes);
+        }
+        if (properties == Properties::used_and_left) {
+            record("heapmark_allocations", verdict.used.blocks);
+            record("heapmark_allocated_bytes", verdict.used.bytes);
+            record("heapmark_peak_bytes", verdict.used.peak_bytes);
+        }
     }
 
-    static void record(const Verdict& verdict)
+    static void record(const char* name, std::uint64_t value)
     {
-        ::testing::Test::RecordProperty("heapmark_blocks", std::to_string(verdict.left.blocks));
-        ::testing::Test::RecordProperty("heapmark_bytes", std::to_string(verdict.left.bytes));
+        ::testing::Test::RecordProperty(name, std::to_string(value));
     }
 
     TestSession session_;
@@ -213,6 +225,13 @@ public:
         return left;
     }
 
+    /// The generations that it ran in.
+    struct Run {
+        Generation first;
+        Generation last;
+    };
+    [[nodiscard]] Run ended() const noexcept { return {first_, Generation{static_cast<std::uint64_t>(mark()) - 1}}; }
+
 private:
     Generation first_;
 };
@@ -248,6 +267,39 @@ inline ::testing::AssertionResult as_told(const char* /*left*/, const char* /*st
     return ::testing::AssertionFailure() << statement << "\nleft " << ::testing::PrintToString(left)
                                          << "\nexpected: " << expected.str() << "\n"
                                          << stacks_of(left);
+}
+
+/// What a budget limits.
+enum class Budget { allocations, peak_bytes };
+
+inline ::testing::AssertionResult within(Budget budget, const char* statement, Statement::Run run, std::uint64_t limit)
+{
+    const framework_memory ours;
+    if (*TestSession::problem() != '\0')
+        return ::testing::AssertionFailure() << "heapmark could not check it: " << TestSession::problem();
+    const Allocations used = allocations(run.first, run.last, Threads::this_one_and_its_children);
+    if ((budget == Budget::allocations ? used.blocks : used.peak_bytes) <= limit) return ::testing::AssertionSuccess();
+    const Snapshot blocks = allocated(run.first, run.last).filter(by_this_thread_and_its_children(run.first));
+    ::testing::AssertionResult result = ::testing::AssertionFailure();
+    result << statement << "\nmade " << used.blocks << (used.blocks == 1 ? " allocation" : " allocations") << " of "
+           << used.bytes << " bytes, at most " << used.peak_bytes << " bytes at once\nexpected: at most " << limit
+           << (budget == Budget::allocations ? " allocations" : " bytes at once") << "\n";
+    if (blocks.size() < used.blocks)
+        result << "stacks of " << blocks.size() << " of them (the places of the others have been used again):\n";
+    return result << stacks_of(blocks);
+}
+
+/// For EXPECT_PRED_FORMAT, as above.
+inline ::testing::AssertionResult allocates_at_most(const char* /*run*/, const char* /*statement*/,
+                                                    const char* /*limit*/, Statement::Run run, const char* statement,
+                                                    std::uint64_t limit)
+{
+    return within(Budget::allocations, statement, run, limit);
+}
+inline ::testing::AssertionResult peaks_at_most(const char* /*run*/, const char* /*statement*/, const char* /*limit*/,
+                                                Statement::Run run, const char* statement, std::uint64_t limit)
+{
+    return within(Budget::peak_bytes, statement, run, limit);
 }
 
 class BothMatcher : public ::testing::MatcherInterface<const Snapshot&> {
@@ -314,30 +366,50 @@ inline void expect_leak(const char* file, int line, const char* reason, const ch
 
 } // namespace heapmark
 
-#define HEAPMARK_GTEST_SURVIVORS(statement)                                                                            \
-    [&]() -> ::heapmark::Snapshot {                                                                                    \
+/// What a member function of the Statement tells once the statement has run.
+#define HEAPMARK_GTEST_RUN(statement, told)                                                                            \
+    [&] {                                                                                                              \
         const ::heapmark::gtest::detail::Statement heapmark_statement;                                                 \
-        static_cast<void>(heapmark_statement);                                                                         \
         {                                                                                                              \
             statement;                                                                                                 \
         }                                                                                                              \
-        return heapmark_statement.survivors();                                                                         \
+        return heapmark_statement.told();                                                                              \
     }()
 
 /// The statement leaves nothing on the heap, whether something points to it or not.
 #define EXPECT_NO_SURVIVORS(statement)                                                                                 \
-    EXPECT_PRED_FORMAT2(::heapmark::gtest::detail::none, HEAPMARK_GTEST_SURVIVORS(statement), #statement)
+    EXPECT_PRED_FORMAT2(::heapmark::gtest::detail::none, HEAPMARK_GTEST_RUN(statement, survivors), #statement)
 #define ASSERT_NO_SURVIVORS(statement)                                                                                 \
-    ASSERT_PRED_FORMAT2(::heapmark::gtest::detail::none, HEAPMARK_GTEST_SURVIVORS(statement), #statement)
+    ASSERT_PRED_FORMAT2(::heapmark::gtest::detail::none, HEAPMARK_GTEST_RUN(statement, survivors), #statement)
 
 /// The statement leaves what is told: a number of blocks and one of bytes (or matchers of those), or a matcher of
 /// the snapshot (heapmark::gtest::Blocks, Bytes, By).
 #define EXPECT_SURVIVORS(statement, ...)                                                                               \
-    EXPECT_PRED_FORMAT3(::heapmark::gtest::detail::as_told, HEAPMARK_GTEST_SURVIVORS(statement), #statement,           \
+    EXPECT_PRED_FORMAT3(::heapmark::gtest::detail::as_told, HEAPMARK_GTEST_RUN(statement, survivors), #statement,           \
                         ::heapmark::gtest::detail::told(__VA_ARGS__))
 #define ASSERT_SURVIVORS(statement, ...)                                                                               \
-    ASSERT_PRED_FORMAT3(::heapmark::gtest::detail::as_told, HEAPMARK_GTEST_SURVIVORS(statement), #statement,           \
+    ASSERT_PRED_FORMAT3(::heapmark::gtest::detail::as_told, HEAPMARK_GTEST_RUN(statement, survivors), #statement,           \
                         ::heapmark::gtest::detail::told(__VA_ARGS__))
+
+/// The statement allocates nothing, in this thread and those that it starts; what it releases does not matter.
+#define EXPECT_NO_ALLOCATIONS(statement) EXPECT_ALLOCATIONS_LE(statement, 0)
+#define ASSERT_NO_ALLOCATIONS(statement) ASSERT_ALLOCATIONS_LE(statement, 0)
+
+/// It makes so many allocations at most; a realloc is one.
+#define EXPECT_ALLOCATIONS_LE(statement, limit)                                                                        \
+    EXPECT_PRED_FORMAT3(::heapmark::gtest::detail::allocates_at_most, HEAPMARK_GTEST_RUN(statement, ended),            \
+                        #statement, static_cast<std::uint64_t>(limit))
+#define ASSERT_ALLOCATIONS_LE(statement, limit)                                                                        \
+    ASSERT_PRED_FORMAT3(::heapmark::gtest::detail::allocates_at_most, HEAPMARK_GTEST_RUN(statement, ended),            \
+                        #statement, static_cast<std::uint64_t>(limit))
+
+/// It has so many bytes requested and not yet released at most, above what it began with (heapmark::Allocations).
+#define EXPECT_PEAK_BYTES_LE(statement, limit)                                                                         \
+    EXPECT_PRED_FORMAT3(::heapmark::gtest::detail::peaks_at_most, HEAPMARK_GTEST_RUN(statement, ended), #statement,    \
+                        static_cast<std::uint64_t>(limit))
+#define ASSERT_PEAK_BYTES_LE(statement, limit)                                                                         \
+    ASSERT_PRED_FORMAT3(::heapmark::gtest::detail::peaks_at_most, HEAPMARK_GTEST_RUN(statement, ended), #statement,    \
+                        static_cast<std::uint64_t>(limit))
 
 /// The test that says so is known to leave memory: HEAPMARK_EXPECT_LEAK("reason"), or only what a function asked for,
 /// HEAPMARK_EXPECT_LEAK("reason", "Driver::open"), or exactly so many blocks, HEAPMARK_EXPECT_LEAK("reason", "open", 2).

@@ -344,7 +344,9 @@ Verdict TestSession::leave(const char* file, unsigned line)
     OpenScope scope = std::move(state_->open.back());
     state_->open.pop_back();
     const Range range{scope.first, next(mark(), -1)};
+    const Allocations used = allocations(range.first, range.last, Threads::this_one_and_its_children);
     Verdict verdict = state_->judge(scope, range, file, line);
+    verdict.used = used;
     if (state_->options.policy == Policy::growth) state_->runs[scope.name].push_back(range);
     if (!state_->open.empty()) state_->open.back().inner.push_back({range, scope.judged});
     if (state_->options.github)

@@ -99,7 +99,13 @@ def files(leaky: str, _clean: str) -> list[str]:
                  for case in xml.parse(f"{folder}/out.xml").getroot().iter("testcase")}
         case = cases["Plain.Malloc"]
         properties = {p.get("name"): p.get("value") for p in case.iter("property")}
-        expect(wrong, properties == {"heapmark_blocks": "3", "heapmark_bytes": "30"}, f"XML has {properties}")
+        expect(wrong, properties.get("heapmark_blocks") == "3" and properties.get("heapmark_bytes") == "30",
+               f"XML has {properties}")
+        # With those of the fixture that Google Test makes for each test; an empty one has no others.
+        used = [int(properties[f"heapmark_{name}"]) for name in ("allocations", "allocated_bytes", "peak_bytes")]
+        empty = {p.get("name"): int(p.get("value")) for p in cases["Plain.Empty"].iter("property")}
+        expect(wrong, used == [empty["heapmark_allocations"] + 3, empty["heapmark_allocated_bytes"] + 30,
+                               empty["heapmark_peak_bytes"] + 30], f"XML has {properties}, and {empty} of an empty test")
         expect(wrong, len(case.findall("failure")) == 1, "XML has no failure")
         expect(wrong, not list(cases["Fixture.IsClean"].iter("failure")), "XML fails a clean test")
 

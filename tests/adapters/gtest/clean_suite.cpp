@@ -197,6 +197,49 @@ TEST(MacroTest, Survivors)
     static_cast<void>(block); // judged above: not judged again at the end
 }
 
+/// What a failing budget says: the macros report a failure of the test they are in.
+testing::AssertionResult within(heapmark::gtest::detail::Budget budget, std::uint64_t limit)
+{
+    const heapmark::gtest::detail::Statement statement;
+    for (int i = 0; i < 3; ++i) {
+        const std::vector<char> bytes(1000 + 100 * static_cast<std::size_t>(i));
+        heapmark::escape(bytes.data());
+    }
+    return heapmark::gtest::detail::within(budget, "the statement", statement.ended(), limit);
+}
+
+TEST(MacroTest, Budgets)
+{
+    int number = 0;
+    EXPECT_NO_ALLOCATIONS(++number);
+    const auto three = [] {
+        for (int i = 0; i < 3; ++i) {
+            const std::vector<char> bytes(1000 + 100 * static_cast<std::size_t>(i));
+            heapmark::escape(bytes.data());
+        }
+    };
+    EXPECT_ALLOCATIONS_LE(three(), 3);
+    ASSERT_ALLOCATIONS_LE(three(), 100);
+    EXPECT_PEAK_BYTES_LE(three(), 1200);
+}
+
+TEST(MacroTest, BudgetsOverdrawn)
+{
+    using heapmark::gtest::detail::Budget;
+    EXPECT_TRUE(within(Budget::allocations, 3));
+    EXPECT_TRUE(within(Budget::peak_bytes, 1200));
+    const testing::AssertionResult many = within(Budget::allocations, 2);
+    EXPECT_FALSE(many);
+    const std::string text = many.message();
+    EXPECT_NE(text.find("the statement\nmade 3 allocations of 3300 bytes, at most 1200 bytes at once\n"
+                        "expected: at most 2 allocations\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("clean_suite.cpp:"), std::string::npos) << text; // a stack
+    const std::string high = within(Budget::peak_bytes, 1199).message();
+    EXPECT_NE(high.find("expected: at most 1199 bytes at once\n"), std::string::npos) << high;
+}
+
 using DeathTest = testing::Test;
 TEST_F(DeathTest, ThreadsafeStyle)
 {
