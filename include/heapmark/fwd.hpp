@@ -30,6 +30,8 @@ enum class Api : std::uint8_t {
     operator_new_array,
     operator_new_aligned,
     operator_new_array_aligned,
+    track, ///< no function of the allocator: <heapmark/track.hpp>
+    retain,
 };
 
 /// How the source names it: "malloc", "new[]", "aligned new" ....

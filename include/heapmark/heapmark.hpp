@@ -434,5 +434,6 @@ void print(const Snapshot& snapshot, std::FILE* out);
 } // namespace heapmark
 
 #include <heapmark/explain.hpp>
+#include <heapmark/track.hpp>
 
 #endif

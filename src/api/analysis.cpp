@@ -40,6 +40,8 @@ const char* to_string(Api api) noexcept
     case Api::operator_new_array: return "new[]";
     case Api::operator_new_aligned: return "aligned new";
     case Api::operator_new_array_aligned: return "aligned new[]";
+    case Api::track: return "track";
+    case Api::retain: return "retain";
     }
     return "unknown allocation";
 }

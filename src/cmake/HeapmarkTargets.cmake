@@ -25,4 +25,5 @@ function(heapmark_library_target target)
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_include_directories(${target} SYSTEM PRIVATE ${HEAPMARK_BOOST_INCLUDE_DIR})
 endfunction()
