@@ -55,34 +55,43 @@ enum class Next : std::uint8_t { go_on, stop, walk_fully };
 inline unsigned walk_by_rules(const Caller& caller, const platform::StackBounds& stack, RuleCache* cache,
                               std::uint64_t* frames, unsigned max_frames, Next& next, std::uint32_t& fills) noexcept
 {
-    Walk walk{caller.pc, caller.sp, caller.fp, StackWindow(stack)};
-    walk.window.enter(walk.sp);
+    // In registers, and in a Walk only for the steps that are rare: each frame waits for the one before.
+    std::uintptr_t pc = caller.pc;
+    std::uintptr_t sp = caller.sp;
+    std::uintptr_t fp = caller.fp;
+    StackWindow window(stack);
+    window.enter(sp);
     next = Next::stop;
     unsigned count = 0;
     while (count < max_frames) {
         CachedRule found{};
-        if (cache != nullptr) found = cache->entry_for(walk.pc);
-        if ((found.frame & frame_address_mask) != walk.pc || cache == nullptr) [[unlikely]]
-            found = compile_frame(walk.pc, cache, fills);
+        if (cache != nullptr) found = cache->entry_for(pc);
+        if ((found.frame & frame_address_mask) != pc || cache == nullptr) [[unlikely]]
+            found = compile_frame(pc, cache, fills);
         const Rule rule = found.rule;
         if (!rule.is_ordinary()) [[unlikely]] {
             if (rule.kind() == Rule::none) break;
             frames[count++] = found.frame;
+            Walk walk{pc, sp, fp, window};
             next = step_specially(walk, rule);
             if (next != Next::go_on) return count;
+            pc = walk.pc;
+            sp = walk.sp;
+            fp = walk.fp;
+            window = walk.window;
             continue;
         }
         frames[count++] = found.frame;
-        const std::uintptr_t base = (rule.bits & Rule::frame_from_fp) != 0 ? walk.fp : walk.sp;
+        const std::uintptr_t base = (rule.bits & Rule::frame_from_fp) != 0 ? fp : sp;
         const std::uintptr_t frame = base + static_cast<std::uintptr_t>(rule.frame_offset());
         const std::uintptr_t saved_at = frame + static_cast<std::uintptr_t>(rule.save_offset());
         // Callers lie above; save_offset() is never above the return address, so these two bound both reads.
-        if (frame <= walk.sp || !walk.window.admits(saved_at, frame)) [[unlikely]]
+        if (frame <= sp || !window.admits(saved_at, frame)) [[unlikely]]
             break;
         const std::uintptr_t saved = arch::load_word(saved_at);
-        walk.pc = arch::load_word(frame + static_cast<std::uintptr_t>(std::intptr_t{arch::return_address_offset}));
-        walk.fp = (rule.bits & Rule::fp_saved) != 0 ? saved : walk.fp;
-        walk.sp = frame;
+        pc = arch::load_word(frame + static_cast<std::uintptr_t>(std::intptr_t{arch::return_address_offset}));
+        fp = (rule.bits & Rule::fp_saved) != 0 ? saved : fp;
+        sp = frame;
     }
     next = Next::stop;
     return count;

@@ -27,7 +27,7 @@ struct RuleCache {
     bool filling;             ///< a handler must leave the cache alone
     alignas(16) CachedRule entries[entry_count];
 
-    CachedRule& entry_for(std::uintptr_t pc) noexcept { return entries[(pc ^ pc >> 11) % entry_count]; }
+    CachedRule& entry_for(std::uintptr_t pc) noexcept { return entries[pc % entry_count]; }
 
     /// Frame::bits of a return address whose rule is known; 0: it is not.
     [[nodiscard]] std::uint64_t frame_at(std::uintptr_t pc) noexcept
