@@ -385,10 +385,10 @@ inline void expect_leak(const char* file, int line, const char* reason, const ch
 /// The statement leaves what is told: a number of blocks and one of bytes (or matchers of those), or a matcher of
 /// the snapshot (heapmark::gtest::Blocks, Bytes, By).
 #define EXPECT_SURVIVORS(statement, ...)                                                                               \
-    EXPECT_PRED_FORMAT3(::heapmark::gtest::detail::as_told, HEAPMARK_GTEST_RUN(statement, survivors), #statement,           \
+    EXPECT_PRED_FORMAT3(::heapmark::gtest::detail::as_told, HEAPMARK_GTEST_RUN(statement, survivors), #statement,      \
                         ::heapmark::gtest::detail::told(__VA_ARGS__))
 #define ASSERT_SURVIVORS(statement, ...)                                                                               \
-    ASSERT_PRED_FORMAT3(::heapmark::gtest::detail::as_told, HEAPMARK_GTEST_RUN(statement, survivors), #statement,           \
+    ASSERT_PRED_FORMAT3(::heapmark::gtest::detail::as_told, HEAPMARK_GTEST_RUN(statement, survivors), #statement,      \
                         ::heapmark::gtest::detail::told(__VA_ARGS__))
 
 /// The statement allocates nothing, in this thread and those that it starts; what it releases does not matter.

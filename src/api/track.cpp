@@ -192,9 +192,8 @@ bool release(const void* id, const char* kind, const void* holder)
 
 Snapshot tracked(Generation first, Generation last)
 {
-    return snapshot_of(first, last, [](const Resource& resource, auto add) {
-        add(resource.beginning, Api::track, resource.bytes);
-    });
+    return snapshot_of(first, last,
+                       [](const Resource& resource, auto add) { add(resource.beginning, Api::track, resource.bytes); });
 }
 
 Snapshot references(Generation first, Generation last)

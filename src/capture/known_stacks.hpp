@@ -56,9 +56,9 @@ private:
         std::uintptr_t fp_mask; ///< all ones where the way out from the innermost frame uses the frame register
         std::uint64_t key;
         std::uint32_t note;
-        std::uint32_t epoch; ///< of unloading
+        std::uint32_t epoch;       ///< of unloading
         std::uint32_t check_count; ///< a multiple of 4
-        std::uint32_t refused; ///< of a set's first slot: stacks that came when all were taken
+        std::uint32_t refused;     ///< of a set's first slot: stacks that came when all were taken
         StackCache::Check checks[check_capacity];
 
         /// Four at a time: the loads do not wait for each other, nor for a branch after each. The inner frames, which lie
@@ -66,7 +66,8 @@ private:
         [[nodiscard]] [[gnu::always_inline]] bool unchanged() const noexcept
         {
             for (const StackCache::Check* check = checks + check_count; check != checks; check -= 4)
-                if ((difference(check[-1]) | difference(check[-2]) | difference(check[-3]) | difference(check[-4])) != 0)
+                if ((difference(check[-1]) | difference(check[-2]) | difference(check[-3]) | difference(check[-4])) !=
+                    0)
                     return false;
             return true;
         }
@@ -74,8 +75,7 @@ private:
         [[nodiscard]] [[gnu::always_inline]] bool holds(const Caller& now, std::uint64_t its_key) const noexcept
         {
             return caller.pc == now.pc && caller.sp == now.sp && key == its_key &&
-                   ((caller.fp ^ now.fp) & fp_mask) == 0 && epoch == platform::unload_epoch() &&
-                   unchanged();
+                   ((caller.fp ^ now.fp) & fp_mask) == 0 && epoch == platform::unload_epoch() && unchanged();
         }
     };
 
@@ -94,7 +94,7 @@ private:
 
     std::uintptr_t sp_mask_; ///< 0: only the direct caller counts, whatever its stack pointer
     volatile std::uint32_t changes_;
-    bool filling_; ///< a handler that interrupts must leave the slots alone
+    bool filling_;                       ///< a handler that interrupts must leave the slots alone
     std::uint8_t likely_way_[set_count]; ///< where each set was right last
     Slot slots_[set_count * ways];
 };

@@ -167,8 +167,7 @@ void record_birth(void* block, std::size_t requested_bytes, Door door, const voi
         record::birth(thread, block, sizes, record::Kind::internal, record::internal_site);
         return;
     }
-    const std::uint32_t site =
-        site_of(thread, capture::caller_of(frame), {door.api, door.alignment_log2, thread.tag});
+    const std::uint32_t site = site_of(thread, capture::caller_of(frame), {door.api, door.alignment_log2, thread.tag});
     const record::Kind kind = site == record::internal_site ? record::Kind::internal : door.kind;
     if (kind == record::Kind::internal || thread.ignore_depth != 0 ||
         !record::plain_birth(thread, block, sizes, kind, site)) [[unlikely]]

@@ -28,8 +28,7 @@ Death look_up(const void* block, std::atomic<std::uint64_t>*& word) noexcept
     case Kind::internal: found.outcome = Death::Outcome::internal; break;
     default: found.outcome = Death::Outcome::died; break;
     }
-    if (is_live(found.entry.kind()) || Map::has_sizes(word, found.entry))
-        found.sizes = Map::sizes(word, found.entry);
+    if (is_live(found.entry.kind()) || Map::has_sizes(word, found.entry)) found.sizes = Map::sizes(word, found.entry);
     return found;
 }
 

@@ -19,6 +19,7 @@ OWN_LINES = 700
 ALLOWED_STANDARD = {
     "heapmark.hpp": ["vector", "string_view", "iosfwd", "cstdio"],
     "track.hpp": ["vector", "string_view", "iosfwd", "cstdio"],
+    "growth.hpp": ["vector", "string_view", "iosfwd", "cstdio"],
     "pmr.hpp": ["vector", "string_view", "iosfwd", "cstdio", "memory_resource"],
     "explain.hpp": ["vector", "string_view", "iosfwd", "cstdio"],
     "report.hpp": ["vector", "string_view", "iosfwd", "cstdio", "string"],
