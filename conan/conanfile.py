@@ -28,8 +28,9 @@ class HeapmarkConan(ConanFile):
         for pattern in ("CMakeLists.txt", "LICENSE", "include/*", "src/*"):
             copy(self, pattern, root, self.export_sources_folder)
 
-    def build_requirements(self):
-        self.tool_requires("boost/[>=1.74]", options={"header_only": True})
+    def requirements(self):
+        # Boost.Intrusive, in the sources alone.
+        self.requires("boost/[>=1.74 <2]", visible=False, libs=False, options={"header_only": True})
 
     def layout(self):
         cmake_layout(self)

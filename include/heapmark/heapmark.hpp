@@ -312,6 +312,7 @@ private:
 };
 
 // ---------------------------------------------------------------- predicates for Snapshot::filter
+// Names are copied.
 
 /// True when a frame of the block's stack, inlined ones included, is in the function.
 /// `name` matches with or without its scope, arguments and template arguments: "Parser::load", "load".

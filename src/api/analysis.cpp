@@ -3,6 +3,7 @@
 #include "analyse/group.hpp"
 #include "analyse/signature.hpp"
 #include "platform/thread_state.hpp"
+#include "record/texts.hpp"
 #include "symbolise/symbolise.hpp"
 
 #include <heapmark/report.hpp>
@@ -19,6 +20,14 @@ bool any_frame(const Stack& stack, Predicate pred)
     for (const Frame frame : stack)
         if (pred(symbolise::process_names().of_frame(frame))) return true;
     return false;
+}
+
+/// The name as long as the process lives: a predicate may outlive the text that it was made from.
+const char* kept(const char* name) noexcept
+{
+    const char* given = name == nullptr ? "" : name;
+    const record::TextId id = record::intern_text(given);
+    return id == record::no_text ? given : record::text(id).data();
 }
 
 } // namespace
@@ -85,9 +94,9 @@ Frame call_site(const Stack& stack)
     return site.frame == nullptr ? Frame{} : stack[site.frame_index];
 }
 
-in_function::in_function(const char* name) : name_(name) {}
-in_module::in_module(const char* name) : name_(name) {}
-in_file::in_file(const char* name) : name_(name) {}
+in_function::in_function(const char* name) : name_(kept(name)) {}
+in_module::in_module(const char* name) : name_(kept(name)) {}
+in_file::in_file(const char* name) : name_(kept(name)) {}
 
 bool in_function::operator()(const Block& block) const
 {

@@ -76,6 +76,19 @@ TEST_CASE("a resource is listed from track to untrack")
     CHECK(heapmark::tracked(since).empty());
 }
 
+TEST_CASE("predicates outlive the text that they were made from")
+{
+    open_buffer(buffers[5], 1);
+    std::string name = "open_buffer";
+    const heapmark::in_function opened(name.c_str());
+    name.assign("another one");
+    const heapmark::Snapshot all = heapmark::tracked();
+    CHECK(all.filter(opened).size() == 1);
+    CHECK(all.filter(heapmark::in_function("another one")).empty());
+    CHECK(all.filter(heapmark::in_module(nullptr)).empty());
+    heapmark::untrack(&buffers[5], "buffer");
+}
+
 TEST_CASE("tracking leaves nothing among the survivors")
 {
     open_buffer(buffers[1], 1);
