@@ -16,23 +16,21 @@ bool BlockIndex::build(std::span<const Extent> blocks) noexcept
     const std::size_t leaf_count = ((blocks.back().end() - 1) >> leaf_shift) - first_leaf_ + 1;
     if (!leaves_.resize(leaf_count)) return false;
 
-    // First which leaves have starts, so that the slots need not grow while they are filled.
-    Leaf used = 0;
-    for (const Extent& block : blocks) {
-        Leaf& leaf = leaves_[(block.begin >> leaf_shift) - first_leaf_];
-        if (leaf == 0) leaf = ++used;
+    // First how many leaves have starts, so that the slots need not grow while they are filled. Only leaves that blocks
+    // lie in are touched: between the lowest and the highest there may be terabytes.
+    const auto leaf_number = [&](const Extent& block) { return (block.begin >> leaf_shift) - first_leaf_; };
+    std::size_t used = 0;
+    for (std::size_t i = 0, last = leaf_count; i < blocks.size(); ++i) {
+        const std::size_t number = leaf_number(blocks[i]);
+        if (number != last) ++used;
+        last = number;
     }
     if (!slots_.resize(used * leaf_slots)) return false;
 
-    Node node = 0;
-    for (std::size_t number = 0; number < leaf_count; ++number) {
-        Leaf& leaf = leaves_[number];
-        if (leaf == 0) {
-            // All of it lies in the last block before, or in none.
-            const std::uintptr_t begin = (first_leaf_ + number) << leaf_shift;
-            if (node != 0 && blocks[node - 1].end() > begin) leaf = (node - 1) | inside_one;
-            continue;
-        }
+    Leaf leaf = 0;
+    for (Node node = 0; node < blocks.size();) {
+        std::size_t number = leaf_number(blocks[node]);
+        leaves_[number] = ++leaf;
         Slot* const slots = &slots_[(leaf - 1) * leaf_slots];
         const std::uintptr_t end = (first_leaf_ + number + 1) << leaf_shift;
         std::size_t filled = 0;
@@ -42,6 +40,10 @@ bool BlockIndex::build(std::span<const Extent> blocks) noexcept
             slots[granule / 64].starts |= std::uint64_t{1} << granule % 64;
         }
         for (; filled < leaf_slots; ++filled) slots[filled].before = node;
+        // The leaves that lie in the last block as a whole.
+        const std::size_t next = node < blocks.size() ? leaf_number(blocks[node]) : leaf_count;
+        for (++number; number < next && blocks[node - 1].end() > (first_leaf_ + number) << leaf_shift; ++number)
+            leaves_[number] = (node - 1) | inside_one;
     }
     return true;
 }

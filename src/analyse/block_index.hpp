@@ -48,7 +48,7 @@ public:
 
 private:
     static constexpr unsigned granule_shift = 5;
-    static constexpr unsigned leaf_shift = 26;
+    static constexpr unsigned leaf_shift = 22;
     static constexpr std::size_t leaf_granules = std::size_t{1} << (leaf_shift - granule_shift);
     static constexpr std::size_t leaf_slots = leaf_granules / 64;
 

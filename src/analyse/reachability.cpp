@@ -59,7 +59,8 @@ bool Reachability::search(std::span<const RootRange> roots) noexcept
     const std::span<const Extent> blocks = index_.blocks();
     links_.clear();
     queue_.clear();
-    if (!links_.resize(blocks.size()) || !queue_.reserve(blocks.size())) return false;
+    if (!links_.reserve_dense(blocks.size()) || !links_.resize(blocks.size())) return false;
+    if (!queue_.reserve_dense(blocks.size())) return false;
     const auto done = [&] { return out_of_memory_ || ended_early(); };
 
     for (std::uint32_t i = 0; i < roots.size() && !done(); ++i) {

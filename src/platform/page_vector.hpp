@@ -53,6 +53,16 @@ public:
         return true;
     }
 
+    /// The same for an array that will be written to from end to end.
+    [[nodiscard]] bool reserve_dense(std::size_t count) noexcept
+    {
+        constexpr std::size_t worth_it = std::size_t{2} << 20;
+        const std::size_t before = capacity_;
+        if (!reserve(count)) return false;
+        if (capacity_ != before && mapped_bytes_ >= worth_it) prefer_huge_pages(data_, mapped_bytes_);
+        return true;
+    }
+
     [[nodiscard]] bool push_back(T value) noexcept
     {
         if (size_ == capacity_ && !reserve(size_ + 1)) return false;

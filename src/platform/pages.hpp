@@ -15,6 +15,9 @@ void unmap_pages(void* pages, std::size_t bytes) noexcept;
 /// Has pages that are about to be written made ready together, which costs less than a fault for each. Only a hint.
 void touch_pages(void* pages, std::size_t bytes) noexcept;
 
+/// For pages that are about to be written from end to end: fewer faults, where the system has huge pages. Only a hint.
+void prefer_huge_pages(void* pages, std::size_t bytes) noexcept;
+
 /// From now on only `count` more requests succeed; negative: all do.
 void limit_page_requests_for_test(std::int64_t count) noexcept;
 

@@ -50,6 +50,11 @@ void touch_pages(void* pages, std::size_t bytes) noexcept
     raw_syscall(SYS_madvise, reinterpret_cast<long>(pages), static_cast<long>(bytes), populate_write);
 }
 
+void prefer_huge_pages(void* pages, std::size_t bytes) noexcept
+{
+    raw_syscall(SYS_madvise, reinterpret_cast<long>(pages), static_cast<long>(bytes), MADV_HUGEPAGE);
+}
+
 void limit_page_requests_for_test(std::int64_t count) noexcept
 {
     requests_left.store(count, std::memory_order_relaxed);

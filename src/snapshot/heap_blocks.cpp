@@ -76,7 +76,8 @@ HeapState read_heap_blocks(platform::PageVector<Extent>& blocks) noexcept
               [](const record::Leaf* a, const record::Leaf* b) { return a->base < b->base; });
     // Near enough to spare the array from being moved while it grows.
     const std::int64_t expected = record::totals_since(0).blocks;
-    if (expected > 0 && !blocks.reserve(static_cast<std::size_t>(expected) + 1024)) return HeapState::out_of_memory;
+    if (expected > 0 && !blocks.reserve_dense(static_cast<std::size_t>(expected) + 1024))
+        return HeapState::out_of_memory;
     Reader reader(blocks);
     for (const record::Leaf* leaf : leaves) reader.read_leaf(*leaf);
     return reader.state();

@@ -2,16 +2,24 @@
 // libbacktrace back end. Its copy in this library is private (src/cmake/EmbedLibbacktrace.cmake): the names below are
 // ours, and where it would ask the dynamic loader for all modules of the process it gets one, at base 0. So each file
 // has a state of its own and is asked by the file's virtual addresses, whether or not it is loaded now and wherever.
-// Separate debug files (build-id directories, .gnu_debuglink) are found by libbacktrace.
+// Separate debug files (build-id directories, .gnu_debuglink) are found by libbacktrace. The C library's is left alone: it
+// takes some 0.2 s to read, for frames of start-up that no report shows; its public functions have names without it.
 #include "symbolise/build_id.hpp"
 #include "symbolise/debug_info.hpp"
 
 #include "analyse/immortal_text.hpp"
 
+#include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <link.h>
 #include <string_view>
 #include <vector>
+
+namespace heapmark::symbolise {
+/// While a file is asked about whose separate debug file is unwanted: its path. Under the room's lock.
+static constinit const char* only_file = nullptr;
+} // namespace heapmark::symbolise
 
 extern "C" {
 // backtrace.h of libbacktrace, under the names that the embedded copy has.
@@ -27,6 +35,18 @@ int heapmark_backtrace_pcinfo(backtrace_state* state, std::uintptr_t pc, heapmar
                               heapmark_backtrace_error error, void* data);
 int heapmark_backtrace_syminfo(backtrace_state* state, std::uintptr_t address, heapmark_backtrace_symbol callback,
                                heapmark_backtrace_error error, void* data);
+
+/// Stands for open in the embedded copy: fails for all but the file that is asked about, where others are unwanted.
+__attribute__((visibility("hidden"))) int heapmark_backtrace_open(const char* path, int flags, ...)
+{
+    if (const char* const only = heapmark::symbolise::only_file; only != nullptr && std::strcmp(path, only) != 0) {
+        errno = ENOENT;
+        return -1;
+    }
+    return ::open(path, flags); // libbacktrace only reads
+}
+__attribute__((visibility("hidden"), alias("heapmark_backtrace_open"))) int heapmark_backtrace_open64(const char* path,
+                                                                                                      int flags, ...);
 
 /// Stands for dl_iterate_phdr in the embedded copy. An empty name means "the file that the state was made with".
 __attribute__((visibility("hidden"))) int
@@ -47,6 +67,7 @@ struct LoadedFile {
     std::string_view path;
     BuildId id;
     backtrace_state* state; ///< nullptr: no names from this file
+    const char* only_file;  ///< not nullptr: the path, and no separate debug file is to be read
 };
 
 using LoadedFiles = std::vector<LoadedFile, analyse::MallocAllocator<LoadedFile>>;
@@ -69,47 +90,70 @@ const char* file_of(const platform::Module& module) noexcept
     return module.build_id_size != 0 && is_of_module(program, module) ? program : nullptr;
 }
 
-backtrace_state* state_of(const platform::Module& module)
+bool is_c_library(std::string_view path) noexcept
+{
+    const std::string_view file = path.substr(path.rfind('/') + 1);
+    return file.starts_with("libc.so") || file.starts_with("ld-linux") || file.starts_with("libpthread.so");
+}
+
+/// libbacktrace reads a file when it is first asked about it, not when its state is made.
+class Ask {
+public:
+    explicit Ask(const LoadedFile* file) noexcept : state(file == nullptr ? nullptr : file->state)
+    {
+        if (file != nullptr) only_file = file->only_file;
+    }
+    ~Ask() { only_file = nullptr; }
+    Ask(const Ask&) = delete;
+    Ask& operator=(const Ask&) = delete;
+
+    backtrace_state* const state;
+};
+
+/// Valid until the next call.
+const LoadedFile* file_for(const platform::Module& module)
 {
     if (module.path[0] != '/') return nullptr; // the vDSO and the like: in no file
     LoadedFiles& files = analyse::immortal<LoadedFiles>();
     for (const LoadedFile& file : files)
         if (file.path == module.path && file.id.size == module.build_id_size &&
             std::memcmp(file.id.bytes, module.build_id, file.id.size) == 0)
-            return file.state;
+            return &file;
 
-    LoadedFile added{module.path, {}, nullptr};
+    LoadedFile added{module.path, {}, nullptr, nullptr};
     added.id.size = module.build_id_size;
     std::memcpy(added.id.bytes, module.build_id, module.build_id_size);
-    if (const char* const path = file_of(module))
+    if (const char* const path = file_of(module)) {
         added.state = heapmark_backtrace_create_state(path, 0, ignore_error, nullptr);
+        if (is_c_library(path)) added.only_file = path;
+    }
     files.push_back(added);
-    return added.state;
+    return &files.back();
 }
 
 } // namespace
 
 void calls_at(const platform::Module& module, std::uintptr_t address, CallSink& sink)
 {
-    backtrace_state* const state = state_of(module);
-    if (state == nullptr) return;
+    const Ask ask(file_for(module));
+    if (ask.state == nullptr) return;
     const auto tell = [](void* data, std::uintptr_t, const char* file, int line, const char* function) {
         if (file != nullptr || function != nullptr)
             static_cast<CallSink*>(data)->call(function, file, line > 0 ? static_cast<unsigned>(line) : 0);
         return 0;
     };
-    heapmark_backtrace_pcinfo(state, address, tell, ignore_error, &sink);
+    heapmark_backtrace_pcinfo(ask.state, address, tell, ignore_error, &sink);
 }
 
 Symbol symbol_at(const platform::Module& module, std::uintptr_t address)
 {
     Symbol symbol;
-    backtrace_state* const state = state_of(module);
-    if (state == nullptr) return symbol;
+    const Ask ask(file_for(module));
+    if (ask.state == nullptr) return symbol;
     const auto tell = [](void* data, std::uintptr_t, const char* name, std::uintptr_t begin, std::uintptr_t size) {
         *static_cast<Symbol*>(data) = {name, begin, size};
     };
-    heapmark_backtrace_syminfo(state, address, tell, ignore_error, &symbol);
+    heapmark_backtrace_syminfo(ask.state, address, tell, ignore_error, &symbol);
     return symbol;
 }
 

@@ -11,6 +11,7 @@
 #include <random>
 #include <set>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <vector>
 
 using namespace heapmark;
@@ -106,6 +107,22 @@ TEST_CASE("the block around an address, as by comparing with every block")
     BlockIndex empty;
     REQUIRE(empty.build({}));
     CHECK(empty.find(0x1000) == no_node);
+}
+
+TEST_CASE("blocks that lie terabytes apart cost no more than near ones")
+{
+    const auto faults = [] {
+        rusage usage{};
+        getrusage(RUSAGE_SELF, &usage);
+        return usage.ru_minflt;
+    };
+    const std::vector<Extent> blocks{extent(0x5500'0000'0000, 100), extent(0x7f00'0000'0000, 100)};
+    BlockIndex index;
+    const long before = faults();
+    REQUIRE(index.build(blocks));
+    CHECK(index.find(blocks[0].begin) == 0);
+    CHECK(index.find(blocks[1].begin) == 1);
+    CHECK(faults() - before < 200);
 }
 
 TEST_CASE("each block is reached by a shortest way, whose words are where they are said to be")

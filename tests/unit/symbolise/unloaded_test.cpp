@@ -41,8 +41,9 @@ void check_plugin_calls(const std::vector<Call>& calls, const Lines& lines, cons
 /// A copy of a built library under a path of its own, removed at the end.
 class Copy {
 public:
-    explicit Copy(const char* of) : path_(std::filesystem::temp_directory_path() /
-                                          ("heapmark_" + std::to_string(getpid()) + "_" + std::to_string(++number)))
+    explicit Copy(const char* of, const char* name = "library.so")
+        : name_(name), path_(std::filesystem::temp_directory_path() /
+                             ("heapmark_" + std::to_string(getpid()) + "_" + std::to_string(++number)))
     {
         std::filesystem::create_directory(path_);
         replace_with(of);
@@ -56,9 +57,11 @@ public:
         std::filesystem::remove(path());
         std::filesystem::copy_file(other, path());
     }
-    [[nodiscard]] std::string path() const { return path_ / "library.so"; }
+    [[nodiscard]] std::string path() const { return path_ / name_; }
+    [[nodiscard]] std::filesystem::path folder() const { return path_; }
 
 private:
+    const char* name_;
     std::filesystem::path path_;
     static inline int number = 0;
 };
@@ -136,6 +139,24 @@ TEST_CASE("a stripped library is named from its separate debug file")
 {
     Library library(PLUGIN_STRIPPED);
     check_plugin_calls(resolve(library.run()), lines_of(library), "codec");
+}
+
+TEST_CASE("the C library's separate debug file, which takes long to read, is left alone")
+{
+    const std::filesystem::path debug_file = std::filesystem::path(PLUGIN_STRIPPED).parent_path() / "plugin.debug";
+    for (const bool as_c_library : {false, true}) {
+        const Copy copy(PLUGIN_STRIPPED, as_c_library ? "libc.so.6" : "plugin.so");
+        std::filesystem::copy_file(debug_file, copy.folder() / "plugin.debug");
+        Library library(copy.path());
+        const std::vector<Call> calls = resolve(library.run());
+        if (!as_c_library) {
+            check_plugin_calls(calls, lines_of(library), "codec");
+            continue;
+        }
+        REQUIRE(calls.size() == 1);
+        CHECK(calls[0].function == "plugin_run");
+        CHECK(calls[0].line == 0);
+    }
 }
 
 TEST_CASE("without debug information the symbol table names functions of C")
