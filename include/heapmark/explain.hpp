@@ -60,6 +60,13 @@ struct LostGroup {
     Snapshot blocks;         ///< the survivors among root and what it leads to
 };
 
+/// A pointer to a block.
+struct Holder {
+    heapmark::Root root;    ///< where it lies, unless `block` is set
+    Block block;            ///< the block that it lies in; its address is nullptr for a root's
+    std::size_t offset = 0; ///< of the pointer in `block`
+};
+
 /// Held survivors that hang on the same holder: an older block, or a variable.
 struct Cluster {
     Path path;               ///< from the root through the holder to the first survivor: cut before its last step
@@ -104,6 +111,16 @@ public:
     /// Cost: names are looked up, about a microsecond a root once loaded.
     [[nodiscard]] std::vector<Cluster> clusters() const;
 
+    /// Requested bytes that would go if this held block of the snapshot went: its own, and those of all blocks, older ones
+    /// too, to which every way leads through it (its subtree of the dominator tree). 0 for any other block, and for all
+    /// unless ExplainOptions::dominated was set.
+    [[nodiscard]] std::uint64_t dominated_bytes(const void* block) const noexcept;
+
+    /// Every pointer to a block of the snapshot, roots' first, then by the address of the block that it lies in; those in
+    /// the block itself are left out. Blocks that are lost themselves are listed too. Empty for any other block, and for all
+    /// unless ExplainOptions::holders was set.
+    [[nodiscard]] std::vector<Holder> holders(const void* block) const;
+
 private:
     friend struct ExplanationAccess;
     ExplanationData* data_; ///< nullptr: nothing was asked
@@ -111,13 +128,19 @@ private:
 
 struct ExplainOptions {
     unsigned stop_limit_ms = 1000; ///< for threads to stop
+    bool holders = false;   ///< also find every pointer to the blocks: Explanation::holders. Reads the whole heap
+    bool dominated = false; ///< also find what would go with each held block: Explanation::dominated_bytes.
+                            ///< Reads the whole heap, and takes some 40 bytes for each block and pointer in it
+    /// A word that is no pointer as it is also counts when its bits outside the mask are cleared: for pointers with tags in
+    /// their upper bits, ~(0xffffULL << 48). Tags in the lowest bits need no mask: they point into the block.
+    std::uintptr_t pointer_mask = ~std::uintptr_t{0};
 };
 
 /// Sorts the blocks of a snapshot by whether the program can still get to them. An empty snapshot costs nothing.
 /// All other threads stand still meanwhile; system calls that wait (sleep, poll) may return early in them, with EINTR.
 /// The search goes by what could be a pointer: an integer that looks like one holds a block, and so does a dead
-/// variable whose memory has not been used again. Pointers that are changed (tagged in the upper bits, XORed) or kept
-/// in memory from mmap hold nothing, unless that memory is named with add_root.
+/// variable whose memory has not been used again. Pointers that are changed (tagged in the upper bits, XORed) hold nothing,
+/// unless ExplainOptions::pointer_mask undoes it; nor do those in memory from mmap, unless it is named with add_root.
 /// Errors: see Explanation::complete.
 /// Threads: any, one search at a time. Heap path: allocates; not in signal handlers. Throws std::bad_alloc.
 /// Cost: grows with the memory in use: some 100 ns a live block.
@@ -134,6 +157,28 @@ struct ExplainOptions {
     const Explanation why = explain(block_around(address));
     return !why.held().empty() || !why.complete();
 }
+
+/// Every pointer to the block that starts at `address` or holds it, the variable that you ask with included.
+/// Shape: as Explanation::holders. Errors: empty when there is no such block, or the search could not be made.
+/// Threads: as explain. Cost: reads the whole heap.
+[[nodiscard]] inline std::vector<Holder> holders(const void* address)
+{
+    const Snapshot block = block_around(address);
+    ExplainOptions options;
+    options.holders = true;
+    if (block.empty()) return {};
+    return explain(block, options).holders(block[0].address);
+}
+
+/// From now on every aligned word of [begin, end) may point to a block: a pool of one's own, memory from mmap or shared
+/// with others. `name` (copied; nullptr or "" for none) stands in reports. Pages that cannot be read are passed by.
+/// Errors: false for an empty range, and when no memory is left for it (after about a million roots at once).
+/// Threads: any. Heap path: allocates nothing from the heap; async-signal-safe for nullptr names.
+bool add_root(const void* begin, const void* end, const char* name = nullptr) noexcept;
+
+/// Takes back one root that begins there; false when there is none. Do so before the memory is given back: what comes to
+/// lie there next would count. Threads, heap path: as add_root.
+bool remove_root(const void* begin) noexcept;
 
 /// Lost groups and clusters in words.
 std::ostream& operator<<(std::ostream& out, const Explanation& explanation);

@@ -46,6 +46,25 @@ void Reachability::read_words(std::uintptr_t begin, std::uintptr_t end, Visit vi
     }
 }
 
+Node Reachability::node_at(std::uintptr_t word) const noexcept
+{
+    const Node node = index_.find(word);
+    return node == no_node && pointer_mask_ != ~std::uintptr_t{0} ? index_.find(word & pointer_mask_) : node;
+}
+
+/// Calls visit(node, offset) for each word of the range that points to a block; offsets count from its first word.
+template <class Visit>
+void Reachability::read_root(const RootRange& range, Visit visit) noexcept
+{
+    const std::uintptr_t first = range.begin & ~(word_bytes - 1);
+    read_words(range.begin, range.end, [&](std::uintptr_t word, std::uintptr_t address) {
+        const Node node = node_at(word);
+        if (node == no_node) return;
+        if (range.of_allocator && word + word_bytes == index_.blocks()[node].content_end()) return;
+        visit(node, address - first);
+    });
+}
+
 void Reachability::reach(Node node, Link link) noexcept
 {
     if (links_[node].is_set()) return;
@@ -63,16 +82,9 @@ bool Reachability::search(std::span<const RootRange> roots) noexcept
     if (!queue_.reserve_dense(blocks.size())) return false;
     const auto done = [&] { return out_of_memory_ || ended_early(); };
 
-    for (std::uint32_t i = 0; i < roots.size() && !done(); ++i) {
-        const RootRange& range = roots[i];
-        const std::uintptr_t first = range.begin & ~(word_bytes - 1);
-        read_words(range.begin, range.end, [&](std::uintptr_t word, std::uintptr_t address) {
-            const Node node = index_.find(word);
-            if (node == no_node) return;
-            if (range.of_allocator && word + word_bytes == blocks[node].content_end()) return;
-            reach(node, Link::from_root(i, (address - first) / word_bytes));
-        });
-    }
+    for (std::uint32_t i = 0; i < roots.size() && !done(); ++i)
+        read_root(roots[i],
+                  [&](Node node, std::uint64_t offset) { reach(node, Link::from_root(i, offset / word_bytes)); });
     constexpr std::size_t ahead = 8; // blocks lie anywhere: their memory is asked for before its turn
     for (std::size_t next = 0; next < queue_.size() && !done(); ++next) {
         if (next + 2 * ahead < queue_.size()) __builtin_prefetch(&blocks[queue_[next + 2 * ahead]]);
@@ -81,7 +93,7 @@ bool Reachability::search(std::span<const RootRange> roots) noexcept
         const Node from = queue_[next];
         const Extent& block = blocks[from];
         read_words(block.begin, block.content_end(), [&](std::uintptr_t word, std::uintptr_t address) {
-            if (const Node to = index_.find(word); to != no_node)
+            if (const Node to = node_at(word); to != no_node)
                 reach(to, Link::from_node(from, (address - block.begin) / word_bytes));
         });
     }
@@ -92,7 +104,7 @@ void Reachability::add_edges(Node from, bool reached_targets, platform::PageVect
 {
     const Extent& block = index_.blocks()[from];
     read_words(block.begin, block.content_end(), [&](std::uintptr_t word, std::uintptr_t address) {
-        const Node to = index_.find(word);
+        const Node to = node_at(word);
         if (to == no_node || is_reached(to) != reached_targets) return;
         if (!edges.push_back({from, to, address - block.begin})) out_of_memory_ = true;
     });
@@ -111,6 +123,26 @@ bool Reachability::edges_of_reached(platform::PageVector<Edge>& edges) noexcept
     edges.clear();
     for (Node node = 0; node < index_.blocks().size() && !out_of_memory_; ++node)
         if (is_reached(node)) add_edges(node, true, edges);
+    return !out_of_memory_;
+}
+
+bool Reachability::pointers_to(const platform::PageVector<std::uint8_t>& wanted, std::span<const RootRange> roots,
+                               platform::PageVector<RootPointer>& from_roots,
+                               platform::PageVector<Edge>& edges) noexcept
+{
+    from_roots.clear();
+    edges.clear();
+    for (std::uint32_t i = 0; i < roots.size(); ++i)
+        read_root(roots[i], [&](Node node, std::uint64_t offset) {
+            if (wanted[node] != 0 && !from_roots.push_back({i, node, offset})) out_of_memory_ = true;
+        });
+    const std::span<const Extent> blocks = index_.blocks();
+    for (Node from = 0; from < blocks.size() && !out_of_memory_; ++from)
+        read_words(blocks[from].begin, blocks[from].content_end(), [&](std::uintptr_t word, std::uintptr_t address) {
+            const Node to = node_at(word);
+            if (to == no_node || to == from || wanted[to] == 0) return;
+            if (!edges.push_back({from, to, address - blocks[from].begin})) out_of_memory_ = true;
+        });
     return !out_of_memory_;
 }
 

@@ -57,6 +57,13 @@ struct Edge {
     std::uint64_t offset; ///< of the pointer in `from`
 };
 
+/// A pointer from a root to a block.
+struct RootPointer {
+    std::uint32_t root; ///< index of the range
+    Node to;
+    std::uint64_t offset; ///< from the range's first word
+};
+
 class Reachability {
 public:
     explicit Reachability(const BlockIndex& index) noexcept : index_(index) {}
@@ -70,6 +77,9 @@ public:
         wanted_ = &wanted;
         wanted_left_ = count;
     }
+
+    /// A word that is no pointer as it is may be one when masked: for pointers with bits of the program's own in them.
+    void set_pointer_mask(std::uintptr_t mask) noexcept { pointer_mask_ = mask; }
 
     /// Follows everything. Roots of a lower index win among ways of the same length. False when memory ran out.
     [[nodiscard]] bool search(std::span<const RootRange> roots) noexcept;
@@ -85,11 +95,19 @@ public:
     [[nodiscard]] bool edges_of_unreached(platform::PageVector<Edge>& edges) noexcept;
     /// Pointers from each reached block to blocks, in order of `from`.
     [[nodiscard]] bool edges_of_reached(platform::PageVector<Edge>& edges) noexcept;
+    /// Pointers to the blocks that are `wanted` (one byte a node): from roots, and from all blocks, reached or not, other
+    /// than itself. In order of where they lie.
+    [[nodiscard]] bool pointers_to(const platform::PageVector<std::uint8_t>& wanted, std::span<const RootRange> roots,
+                                   platform::PageVector<RootPointer>& from_roots,
+                                   platform::PageVector<Edge>& edges) noexcept;
 
 private:
     template <class Visit>
     void read_words(std::uintptr_t begin, std::uintptr_t end, Visit visit) noexcept;
     [[nodiscard]] std::uintptr_t next_readable(std::uintptr_t address) noexcept;
+    [[nodiscard]] Node node_at(std::uintptr_t word) const noexcept;
+    template <class Visit>
+    void read_root(const RootRange& range, Visit visit) noexcept;
     void reach(Node node, Link link) noexcept;
     void add_edges(Node from, bool reached_targets, platform::PageVector<Edge>& edges) noexcept;
 
@@ -97,6 +115,7 @@ private:
     const platform::PageVector<platform::MemoryRegion>* regions_ = nullptr;
     const platform::PageVector<std::uint8_t>* wanted_ = nullptr;
     std::size_t wanted_left_ = 0;
+    std::uintptr_t pointer_mask_ = ~std::uintptr_t{0};
     std::uintptr_t readable_begin_ = 0; ///< of the region that was last read in
     std::uintptr_t readable_end_ = ~std::uintptr_t{0};
     platform::PageVector<Link> links_;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 // explain(), and the value it returns.
 #include "analyse/clusters.hpp"
+#include "analyse/dominators.hpp"
 #include "analyse/immortal_text.hpp"
 #include "analyse/lost_groups.hpp"
 #include "api/heap_scan.hpp"
+#include "api/root_names.hpp"
+#include "platform/annotated_roots.hpp"
 #include "platform/thread_state.hpp"
 #include "record/recorder.hpp"
+#include "record/texts.hpp"
 #include "snapshot/snapshot_access.hpp"
-#include "symbolise/symbolise.hpp"
 
 #include <heapmark/heapmark.hpp>
 
@@ -39,6 +42,9 @@ struct ExplanationData {
     std::vector<const void*> group_roots; ///< ascending
     std::vector<KnownBlock> known;        ///< by node, and so by address
     std::vector<platform::Root> roots;
+    std::vector<std::uint64_t> dominated; ///< of each block of `held`; empty when not asked for
+    std::vector<analyse::RootPointer> root_holders;
+    std::vector<analyse::Edge> block_holders;
 };
 
 struct ExplanationAccess {
@@ -115,7 +121,20 @@ void group_lost(const HeapScan& scan, ExplanationData& data)
                      [](const LostGroup& a, const LostGroup& b) { return a.blocks.bytes() > b.blocks.bytes(); });
 }
 
-void fill(const Snapshot& snapshot, const HeapScan& scan, ExplanationData& data)
+void weigh_held(const HeapScan& scan, ExplanationData& data)
+{
+    std::vector<std::uint64_t> bytes;
+    std::vector<Node> entries;
+    for (Node node = 0; node < scan.extents.size(); ++node) {
+        bytes.push_back(scan.extents[node].bytes);
+        if (scan.reachability.link(node).is_root()) entries.push_back(node);
+    }
+    const std::vector<std::uint64_t> dominated = analyse::dominated_bytes(bytes, entries, scan.held_edges);
+    for (const Block& block : data.held)
+        data.dominated.push_back(dominated[scan.index.find(reinterpret_cast<std::uintptr_t>(block.address))]);
+}
+
+void fill(const Snapshot& snapshot, const ExplainOptions& options, const HeapScan& scan, ExplanationData& data)
 {
     data.complete = scan.complete;
     data.problem = scan.problem.text();
@@ -125,6 +144,16 @@ void fill(const Snapshot& snapshot, const HeapScan& scan, ExplanationData& data)
     data.roots.assign(scan.roots.begin(), scan.roots.end());
     sort_survivors(snapshot, scan, data);
     group_lost(scan, data);
+    if (options.dominated && scan.searched) weigh_held(scan, data);
+    data.root_holders.assign(scan.root_holders.begin(), scan.root_holders.end());
+    data.block_holders.assign(scan.block_holders.begin(), scan.block_holders.end());
+}
+
+const KnownBlock* find_address(const std::vector<KnownBlock>& known, const void* address) noexcept
+{
+    const auto is_lower = [](const KnownBlock& k, const void* value) { return std::less<>{}(k.block.address, value); };
+    const auto found = std::lower_bound(known.begin(), known.end(), address, is_lower);
+    return found != known.end() && found->block.address == address ? &*found : nullptr;
 }
 
 } // namespace
@@ -187,27 +216,13 @@ Path Explanation::path(const void* block) const
     Path path;
     if (!contains(held(), block)) return path;
     const auto& known = data_->known;
-    const auto is_lower = [](const KnownBlock& k, const void* address) {
-        return std::less<>{}(k.block.address, address);
-    };
-    const auto found = std::lower_bound(known.begin(), known.end(), block, is_lower);
-    const KnownBlock* at = found != known.end() && found->block.address == block ? &*found : nullptr;
+    const KnownBlock* at = find_address(known, block);
     std::size_t offset = 0;
     while (at != nullptr) {
         path.steps.push_back({at->block, offset});
         offset = at->link.offset();
         if (at->link.is_root()) {
-            const platform::Root& root = data_->roots[at->link.root()];
-            path.root.kind = static_cast<Root::Kind>(root.kind);
-            path.root.thread = ThreadId{root.thread};
-            if (root.kind == platform::RootKind::registers) break;
-            path.root.address = reinterpret_cast<const void*>((root.begin & ~std::uintptr_t{7}) + offset); // NOLINT
-            if (root.kind == platform::RootKind::data) {
-                const symbolise::VariableName variable = symbolise::variable_at(path.root.address);
-                path.root.name = variable.name;
-                path.root.module = variable.module;
-                path.root.offset = variable.offset;
-            }
+            path.root = root_at(data_->roots[at->link.root()], offset);
             break;
         }
         at = find_node(known, at->link.node());
@@ -224,6 +239,41 @@ std::vector<Cluster> Explanation::clusters() const
     held.reserve(data_->held.size());
     for (const Block& block : data_->held) held.push_back({&block, path(block.address)});
     return analyse::clusters(held, data_->held);
+}
+
+std::vector<Holder> Explanation::holders(const void* block) const
+{
+    const platform::Guard guard;
+    std::vector<Holder> list;
+    const KnownBlock* const asked = data_ == nullptr ? nullptr : find_address(data_->known, block);
+    if (asked == nullptr) return list;
+    for (const analyse::RootPointer& pointer : data_->root_holders)
+        if (pointer.to == asked->node) list.push_back({root_at(data_->roots[pointer.root], pointer.offset), {}, 0});
+    for (const analyse::Edge& edge : data_->block_holders)
+        if (edge.to == asked->node) list.push_back({{}, find_node(data_->known, edge.from)->block, edge.offset});
+    return list;
+}
+
+std::uint64_t Explanation::dominated_bytes(const void* block) const noexcept
+{
+    if (data_ == nullptr || data_->dominated.empty()) return 0;
+    const auto is_lower = [](const Block& b, const void* value) { return std::less<>{}(b.address, value); };
+    const Block* const found = std::lower_bound(data_->held.begin(), data_->held.end(), block, is_lower);
+    if (found == data_->held.end() || found->address != block) return 0;
+    return data_->dominated[static_cast<std::size_t>(found - data_->held.begin())];
+}
+
+bool add_root(const void* begin, const void* end, const char* name) noexcept
+{
+    const auto first = reinterpret_cast<std::uintptr_t>(begin);
+    const auto last = reinterpret_cast<std::uintptr_t>(end);
+    if (first == 0 || first >= last) return false;
+    return platform::add_annotated_root({first, last}, record::intern_text(name == nullptr ? "" : name));
+}
+
+bool remove_root(const void* begin) noexcept
+{
+    return platform::remove_annotated_root(reinterpret_cast<std::uintptr_t>(begin));
 }
 
 Snapshot block_around(const void* address)
@@ -251,7 +301,7 @@ extern "C" void heapmark_explain_from(Explanation* result, const Snapshot* snaps
         const analyse::ColdLock<OneSearch> lock;
         HeapScan scan;
         scan_heap(*snapshot, *options, entry_stack, scan);
-        fill(*snapshot, scan, *data);
+        fill(*snapshot, *options, scan, *data);
     }
     new (result) Explanation(ExplanationAccess::make(data.release()));
 }

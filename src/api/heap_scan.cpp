@@ -111,7 +111,7 @@ private:
             if (!add_thread(collector, thread)) return false;
         for (const platform::UnstoppedThread& thread : world.unstopped())
             if (!collector.add_unstopped(thread)) return false;
-        if (!collector.add_starting_threads()) return false;
+        if (!collector.add_starting_threads() || !collector.add_annotated()) return false;
         scan_.roots = std::move(collector.sorted());
         return true;
     }
@@ -153,12 +153,18 @@ private:
     bool search() noexcept
     {
         if (!find_asked()) return false;
-        scan_.reachability.stop_when_reached(wanted_, wanted_count_);
+        scan_.reachability.set_pointer_mask(options_.pointer_mask);
+        // Dominators are of the whole graph.
+        if (!options_.dominated) scan_.reachability.stop_when_reached(wanted_, wanted_count_);
         platform::PageVector<analyse::RootRange> ranges;
         for (const platform::Root& root : scan_.roots)
             if (!ranges.push_back({root.begin, root.end, root.of_allocator})) return false;
         if (!scan_.reachability.search(ranges)) return false;
         scan_.searched = true;
+        if (options_.dominated && !scan_.reachability.edges_of_reached(scan_.held_edges)) return false;
+        if (options_.holders &&
+            !scan_.reachability.pointers_to(wanted_, ranges, scan_.root_holders, scan_.block_holders))
+            return false;
         return scan_.reachability.ended_early() || scan_.reachability.edges_of_unreached(scan_.lost_edges);
     }
 
@@ -199,6 +205,8 @@ private:
                 node = link.is_set() && !link.is_root() ? link.node() : no_node;
             }
         }
+        // Last: the ways above end where they meet what is needed already.
+        for (const analyse::Edge& holder : scan_.block_holders) needed[holder.from] = 1;
         for (Node node = 0; node < needed.size(); ++node)
             if (needed[node] != 0 && !scan_.known.push_back({node, snapshot::live_block_at(scan_.extents[node].begin)}))
                 return false;

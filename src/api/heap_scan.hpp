@@ -20,6 +20,9 @@ struct HeapScan {
     analyse::Reachability reachability;
     platform::PageVector<analyse::Node> asked; ///< node of each block of the snapshot; no_node: gone
     platform::PageVector<analyse::Edge> lost_edges;
+    platform::PageVector<analyse::Edge> held_edges;          ///< for dominated bytes
+    platform::PageVector<analyse::RootPointer> root_holders; ///< for holders
+    platform::PageVector<analyse::Edge> block_holders;
 
     struct Known {
         analyse::Node node;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "platform/roots.hpp"
 
+#include "platform/annotated_roots.hpp"
 #include "platform/next_symbol.hpp"
 #include "platform/raw_syscall.hpp"
 
@@ -135,6 +136,18 @@ bool RootCollector::add_starting_threads() noexcept
         if (live->process.load(std::memory_order_acquire) != process || live->system_id.load() != 0) continue;
         const auto argument = reinterpret_cast<std::uintptr_t>(&live->argument);
         if (!add({argument, argument + sizeof live->argument, RootKind::thread_argument, false, 0, 0})) return false;
+    }
+    return true;
+}
+
+bool RootCollector::add_annotated() noexcept
+{
+    for (std::uint32_t index = 0; const AnnotatedRoot* root = annotated_root(index); ++index) {
+        const std::uintptr_t begin = root->begin.load(std::memory_order_acquire);
+        if (begin == 0) continue;
+        const MemoryRange range{begin, root->end.load(std::memory_order_relaxed)};
+        if (!add_readable(range, {0, 0, RootKind::annotated, false, 0, 0, root->name.load(std::memory_order_relaxed)}))
+            return false;
     }
     return true;
 }

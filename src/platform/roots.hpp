@@ -28,9 +28,10 @@ struct Root {
     std::uintptr_t begin;
     std::uintptr_t end;
     RootKind kind;
-    bool of_allocator;    ///< data of the module that the allocator is in
-    std::uint32_t thread; ///< ThreadId, or 0
-    int system_id;        ///< of the thread, or 0
+    bool of_allocator;      ///< data of the module that the allocator is in
+    std::uint32_t thread;   ///< ThreadId, or 0
+    int system_id;          ///< of the thread, or 0
+    std::uint32_t name = 0; ///< annotated: id of its text
 };
 
 class RootCollector {
@@ -49,6 +50,8 @@ public:
     [[nodiscard]] bool add_unstopped(const UnstoppedThread& thread) noexcept;
     /// Arguments of threads that are about to run.
     [[nodiscard]] bool add_starting_threads() noexcept;
+    /// Those that the program named.
+    [[nodiscard]] bool add_annotated() noexcept;
     [[nodiscard]] bool add(const Root& root) noexcept { return root.begin >= root.end || roots_.push_back(root); }
 
     /// Ordered by kind: what explains more comes first.
