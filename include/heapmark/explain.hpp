@@ -36,9 +36,12 @@ struct Root {
     Kind kind{};
     ThreadId thread{};             ///< that it belongs to, where it belongs to one that heapmark has seen
     const void* address = nullptr; ///< of the pointer; a register's has none
-    std::string_view name;         ///< "registry", "draw(Scene&)" ...; "" when unknown. Valid until the process ends
-    std::string_view module;       ///< path of the variable's or function's module
-    std::size_t offset = 0;        ///< of the pointer in the variable
+    /// Of the variable ("registry"), of the function whose frame or register it is ("draw(Scene&)"), or given to add_root;
+    /// "" when unknown. Valid until the process ends.
+    std::string_view name;
+    std::string_view module; ///< path of the variable's or function's module
+    std::size_t offset = 0;  ///< of the pointer in the variable or region
+    int key = -1;            ///< of pthread_setspecific, where it is a value of that; else -1
 };
 
 /// One block on a way, and where the pointer to the next one lies in it.

@@ -42,6 +42,7 @@ struct ExplanationData {
     std::vector<const void*> group_roots; ///< ascending
     std::vector<KnownBlock> known;        ///< by node, and so by address
     std::vector<platform::Root> roots;
+    std::vector<RootDetail> root_details; ///< by root and offset
     std::vector<std::uint64_t> dominated; ///< of each block of `held`; empty when not asked for
     std::vector<analyse::RootPointer> root_holders;
     std::vector<analyse::Edge> block_holders;
@@ -142,6 +143,7 @@ void fill(const Snapshot& snapshot, const ExplainOptions& options, const HeapSca
         for (const HeapScan::Known& known : scan.known)
             data.known.push_back({known.node, scan.reachability.link(known.node), known.block});
     data.roots.assign(scan.roots.begin(), scan.roots.end());
+    data.root_details.assign(scan.root_details.begin(), scan.root_details.end());
     sort_survivors(snapshot, scan, data);
     group_lost(scan, data);
     if (options.dominated && scan.searched) weigh_held(scan, data);
@@ -154,6 +156,14 @@ const KnownBlock* find_address(const std::vector<KnownBlock>& known, const void*
     const auto is_lower = [](const KnownBlock& k, const void* value) { return std::less<>{}(k.block.address, value); };
     const auto found = std::lower_bound(known.begin(), known.end(), address, is_lower);
     return found != known.end() && found->block.address == address ? &*found : nullptr;
+}
+
+Root root_of(const ExplanationData& data, std::uint32_t root, std::uint64_t offset, std::uintptr_t next)
+{
+    const RootDetail wanted{root, offset, 0, {}};
+    const auto found = std::lower_bound(data.root_details.begin(), data.root_details.end(), wanted);
+    const bool is_it = found != data.root_details.end() && !(wanted < *found);
+    return root_at(data.roots[root], offset, is_it ? &*found : nullptr, next);
 }
 
 } // namespace
@@ -222,7 +232,10 @@ Path Explanation::path(const void* block) const
         path.steps.push_back({at->block, offset});
         offset = at->link.offset();
         if (at->link.is_root()) {
-            path.root = root_at(data_->roots[at->link.root()], offset);
+            std::uintptr_t next = 0;
+            if (path.steps.size() > 1)
+                next = reinterpret_cast<std::uintptr_t>(at->block.address) + path.steps.back().offset;
+            path.root = root_of(*data_, at->link.root(), offset, next);
             break;
         }
         at = find_node(known, at->link.node());
@@ -248,7 +261,7 @@ std::vector<Holder> Explanation::holders(const void* block) const
     const KnownBlock* const asked = data_ == nullptr ? nullptr : find_address(data_->known, block);
     if (asked == nullptr) return list;
     for (const analyse::RootPointer& pointer : data_->root_holders)
-        if (pointer.to == asked->node) list.push_back({root_at(data_->roots[pointer.root], pointer.offset), {}, 0});
+        if (pointer.to == asked->node) list.push_back({root_of(*data_, pointer.root, pointer.offset, 0), {}, 0});
     for (const analyse::Edge& edge : data_->block_holders)
         if (edge.to == asked->node) list.push_back({{}, find_node(data_->known, edge.from)->block, edge.offset});
     return list;

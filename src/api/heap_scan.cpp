@@ -62,7 +62,7 @@ private:
             return Try::done;
         }
         tell_unstopped(world);
-        if (!collect_roots(world) || !search() || !capture_blocks()) out_of_memory();
+        if (!collect_roots(world) || !search() || !capture_blocks() || !capture_roots(world)) out_of_memory();
         return Try::done;
     }
 
@@ -210,6 +210,24 @@ private:
         for (Node node = 0; node < needed.size(); ++node)
             if (needed[node] != 0 && !scan_.known.push_back({node, snapshot::live_block_at(scan_.extents[node].begin)}))
                 return false;
+        return true;
+    }
+
+    bool capture_roots(const platform::StoppedWorld& world) noexcept
+    {
+        platform::PageVector<RootDetail>& details = scan_.root_details;
+        const auto add = [&](std::uint32_t root, std::uint64_t offset) {
+            const bool is_new = details.empty() || details.back().root != root || details.back().offset != offset;
+            return !is_new || details.push_back({root, offset, 0, {}});
+        };
+        for (const HeapScan::Known& known : scan_.known)
+            if (const analyse::Link link = scan_.reachability.link(known.node); link.is_set() && link.is_root())
+                if (!add(link.root(), link.offset())) return false;
+        for (const analyse::RootPointer& pointer : scan_.root_holders)
+            if (!add(pointer.root, pointer.offset)) return false;
+        std::sort(details.begin(), details.end());
+        find_root_details({details.begin(), details.end()}, {scan_.roots.begin(), scan_.roots.end()}, layout_,
+                          own_thread_, {world.threads().begin(), world.threads().end()});
         return true;
     }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analyse/reachability.hpp"
+#include "api/root_details.hpp"
 #include "platform/raw_write.hpp"
 #include "platform/roots.hpp"
 
@@ -18,7 +19,8 @@ struct HeapScan {
     analyse::BlockIndex index;
     platform::PageVector<platform::Root> roots;
     analyse::Reachability reachability;
-    platform::PageVector<analyse::Node> asked; ///< node of each block of the snapshot; no_node: gone
+    platform::PageVector<analyse::Node> asked;     ///< node of each block of the snapshot; no_node: gone
+    platform::PageVector<RootDetail> root_details; ///< by root and offset
     platform::PageVector<analyse::Edge> lost_edges;
     platform::PageVector<analyse::Edge> held_edges;          ///< for dominated bytes
     platform::PageVector<analyse::RootPointer> root_holders; ///< for holders

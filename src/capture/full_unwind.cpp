@@ -123,4 +123,24 @@ bool step(FullFrame& frame, StackWindow& window) noexcept
     return count;
 }
 
+[[gnu::cold]] std::uint64_t frame_that_holds(std::uintptr_t address, const RegisterFile& registers, bool returns_there,
+                                             std::uintptr_t in_use_from, const platform::StackBounds& stack) noexcept
+{
+    constexpr unsigned frame_limit = 4096; // some milliseconds
+    FullFrame frame{};
+    frame.registers = registers;
+    if (!returns_there) ++frame.registers.values[arch::return_register];
+    frame.module = platform::module_at(frame.pc() - 1);
+    StackWindow window(stack);
+    window.enter(frame.sp());
+    std::uintptr_t begin = in_use_from;
+    for (unsigned i = 0; i < frame_limit && is_frame_address(frame.pc()); ++i) {
+        const std::uint64_t bits = frame_bits(frame.pc(), frame.module);
+        if (!step(frame, window)) return 0;
+        if (address >= begin && address < frame.sp()) return bits;
+        begin = frame.sp();
+    }
+    return 0;
+}
+
 } // namespace heapmark::capture

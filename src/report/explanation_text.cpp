@@ -18,20 +18,32 @@ std::string thread_in_words(ThreadId thread)
     return thread == ThreadId{} ? "an unknown thread" : "thread " + std::to_string(static_cast<std::uint32_t>(thread));
 }
 
+std::string in_function(const Root& root) { return root.name.empty() ? "" : ", in " + std::string(root.name); }
+
+std::string variable_in_words(const Root& root, std::string_view file)
+{
+    return "'" + std::string(root.name) + "' (" + std::string(file) + ")" +
+           (root.offset == 0 ? "" : " +" + std::to_string(root.offset));
+}
+
 std::string root_in_words(const Root& root)
 {
     const std::string_view file = analyse::file_name(root.module);
     switch (root.kind) {
     case Root::Kind::data:
         if (root.name.empty()) return "a variable of " + (file.empty() ? "the program" : std::string(file));
-        return "global '" + std::string(root.name) + "' (" + std::string(file) + ")" +
-               (root.offset == 0 ? "" : " +" + std::to_string(root.offset));
-    case Root::Kind::thread_storage: return "thread-local storage of " + thread_in_words(root.thread);
-    case Root::Kind::thread_key: return "descriptor or specific value of " + thread_in_words(root.thread);
+        return "global " + variable_in_words(root, file);
+    case Root::Kind::thread_storage:
+        if (root.name.empty()) return "thread-local storage of " + thread_in_words(root.thread);
+        return "thread_local " + variable_in_words(root, file) + " of " + thread_in_words(root.thread);
+    case Root::Kind::thread_key:
+        if (root.key < 0) return "descriptor or specific value of " + thread_in_words(root.thread);
+        return "specific value of key " + std::to_string(root.key) + " of " + thread_in_words(root.thread);
     case Root::Kind::thread_argument: return "start argument of " + thread_in_words(root.thread);
-    case Root::Kind::stack: return "stack of " + thread_in_words(root.thread);
-    case Root::Kind::registers: return "a register of " + thread_in_words(root.thread);
-    case Root::Kind::annotated: return "region '" + std::string(root.name) + "'";
+    case Root::Kind::stack: return "stack of " + thread_in_words(root.thread) + in_function(root);
+    case Root::Kind::registers: return "a register of " + thread_in_words(root.thread) + in_function(root);
+    case Root::Kind::annotated:
+        return "region '" + std::string(root.name) + "'" + (root.offset == 0 ? "" : " +" + std::to_string(root.offset));
     case Root::Kind::loader: return "the dynamic loader's records";
     }
     return "";

@@ -22,4 +22,9 @@ struct VariableName {
 /// The variable that lies at `address` now. Texts are immortal. Thread-safe. The caller holds a Guard.
 [[nodiscard]] VariableName variable_at(const void* address);
 
+/// The thread_local variable that lies at `offset` in the thread-local storage of a loaded module; `storage_id` is the
+/// loader's number for that. Texts are immortal. Thread-safe; in forked children only variables of the program itself are
+/// found. The caller holds a Guard.
+[[nodiscard]] VariableName thread_variable_at(std::size_t storage_id, std::size_t offset);
+
 } // namespace heapmark::symbolise
