@@ -183,6 +183,14 @@ bool add_root(const void* begin, const void* end, const char* name = nullptr) no
 /// lie there next would count. Threads, heap path: as add_root.
 bool remove_root(const void* begin) noexcept;
 
+/// Says what a live block is, for by_type and for reports: HEAPMARK_TYPE(pool.take(), Node). `type` is copied; "" takes it
+/// back. It goes before what vtables and stacks tell.
+/// Shape: whether `block` is the start of a live tracked block; if not, nothing happens. What was said ends with the block,
+/// unless an equal one (of the same stack, thread, generation and size) is born in its place: say it of each.
+/// Threads: any. Heap path: allocates, takes a lock; not in signal handlers. Throws std::bad_alloc.
+bool set_type(const void* block, const char* type);
+#define HEAPMARK_TYPE(block, ...) (static_cast<void>(sizeof(__VA_ARGS__)), ::heapmark::set_type((block), #__VA_ARGS__))
+
 /// Lost groups and clusters in words.
 std::ostream& operator<<(std::ostream& out, const Explanation& explanation);
 void print(const Explanation& explanation, std::FILE* out);

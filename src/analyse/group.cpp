@@ -62,7 +62,7 @@ std::string_view label_of(const Block& block, GroupKey key, Names& names)
         return intern_label("thread " + std::to_string(static_cast<std::uint32_t>(block.thread)));
     case GroupKey::generation: return intern_label(generation_label(block.generation, names));
     case GroupKey::type: {
-        const std::string_view type = names.type_at(block.address);
+        const std::string_view type = names.type_of(block);
         return type.empty() ? "(unknown type)" : intern_label(type);
     }
     case GroupKey::tag: return block.tag.empty() ? "(no tag)" : intern_label(block.tag);
@@ -70,10 +70,7 @@ std::string_view label_of(const Block& block, GroupKey key, Names& names)
     return "";
 }
 
-bool depends_on_stack(GroupKey key) noexcept
-{
-    return key == GroupKey::call_site || key == GroupKey::module;
-}
+bool depends_on_stack(GroupKey key) noexcept { return key == GroupKey::call_site || key == GroupKey::module; }
 
 bool larger(const Group& a, const Group& b) noexcept
 {

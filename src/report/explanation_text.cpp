@@ -51,7 +51,7 @@ std::string root_in_words(const Root& root)
 
 std::string block_in_words(const Block& block, analyse::Names& names)
 {
-    const std::string_view type = names.type_at(block.address);
+    const std::string_view type = names.type_of(block);
     return (type.empty() ? "" : std::string(type) + ", ") + bytes_in_words(block.size);
 }
 

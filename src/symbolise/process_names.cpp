@@ -3,12 +3,14 @@
 // replace operator new, but not what we call here), so it can be the innermost lock of any order.
 #include "symbolise/symbolise.hpp"
 
+#include "analyse/annotated_types.hpp"
 #include "analyse/immortal_text.hpp"
 #include "platform/modules.hpp"
 #include "platform/safe_read.hpp"
 #include "symbolise/debug_info.hpp"
 #include "symbolise/plumbing.hpp"
 #include "symbolise/short_name.hpp"
+#include "symbolise/stack_types.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -24,8 +26,8 @@ using analyse::FrameNames;
 using analyse::MallocAllocator;
 
 template <class Key, class Value>
-using Table = std::unordered_map<Key, Value, std::hash<Key>, std::equal_to<Key>,
-                                 MallocAllocator<std::pair<const Key, Value>>>;
+using Table =
+    std::unordered_map<Key, Value, std::hash<Key>, std::equal_to<Key>, MallocAllocator<std::pair<const Key, Value>>>;
 
 class KeepErrno {
 public:
@@ -58,11 +60,21 @@ private:
     std::size_t bytes_ = 0;
 };
 
+/// What a stack proves of its blocks.
+struct StackType {
+    std::size_t depth;
+    Frame first;
+    std::string_view type;
+
+    [[nodiscard]] bool is_of(const Stack& stack) const noexcept { return depth == stack.size() && first == stack[0]; }
+};
+
 struct Caches {
     analyse::ImmortalText texts;
     Demangler demangle;
     Table<std::uint64_t, FrameNames> frames; // nodes stay where they are, so references to them are good for ever
     Table<std::uint64_t, std::string_view> types;
+    Table<std::uint64_t, StackType> stack_types; ///< by where the frames lie
 };
 
 /// Appends what the back end tells about one frame.
@@ -148,6 +160,13 @@ public:
         return caches.types.emplace(key, type_of_vtable(*module, vtable - module->bias, caches)).first->second;
     }
 
+    std::string_view type_of(const Block& block) override
+    {
+        if (const std::string_view said = analyse::annotated_type(block); !said.empty()) return said;
+        if (const std::string_view proved = type_of_stack(block.stack); !proved.empty()) return proved;
+        return type_at(block.address);
+    }
+
     std::string_view of_generation(Generation generation) override { return generation_name(generation); }
 
     VariableName variable(std::uintptr_t address)
@@ -163,6 +182,26 @@ public:
     }
 
 private:
+    /// Stacks of the record stay where they are; those of other snapshots are looked at anew if they share a place.
+    std::string_view type_of_stack(const Stack& stack)
+    {
+        if (stack.empty()) return {};
+        const auto key = reinterpret_cast<std::uintptr_t>(stack.begin());
+        {
+            const analyse::ColdLock<ProcessNames> lock;
+            Table<std::uint64_t, StackType>& known = analyse::immortal<Caches>().stack_types;
+            if (const auto found = known.find(key); found != known.end() && found->second.is_of(stack))
+                return found->second.type;
+        }
+        const std::string type = type_by_stack(stack, *this); // asks for names, which takes the lock
+        const KeepErrno keep_errno;
+        const analyse::ColdLock<ProcessNames> lock;
+        Caches& caches = analyse::immortal<Caches>();
+        const StackType kept{stack.size(), stack[0], caches.texts.keep(type)};
+        caches.stack_types.insert_or_assign(key, kept);
+        return kept.type;
+    }
+
     static FrameNames look_up(Frame frame, Caches& caches)
     {
         // The return address may be the first of the next line, or of the next function.
@@ -190,7 +229,8 @@ private:
         if (symbol.name == nullptr || address < symbol.begin + 2 * sizeof(void*)) return {};
         constexpr std::string_view prefix = "vtable for ";
         const std::string_view name = caches.demangle(symbol.name);
-        return name.starts_with(prefix) ? caches.texts.keep(short_type(name.substr(prefix.size()))) : std::string_view{};
+        return name.starts_with(prefix) ? caches.texts.keep(short_type(name.substr(prefix.size())))
+                                        : std::string_view{};
     }
 };
 
