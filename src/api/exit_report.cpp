@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What HEAPMARK_OPTIONS asks for at the end of the process, and at a fault.
 #include "api/color.hpp"
+#include "api/explain_printing.hpp"
 #include "api/faults.hpp"
 #include "platform/options.hpp"
 #include "platform/process_end.hpp"
@@ -9,6 +10,7 @@
 #include "symbolise/symbolise.hpp"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -69,15 +71,31 @@ bool wants_color(const TextOptions& options)
     return wants_color(options.color, platform::options().output.empty() ? STDERR_FILENO : -1);
 }
 
+/// 0: the program's own. What could not be checked is neither clean nor lost.
+int status_after(const Explanation& why)
+{
+    const auto code = static_cast<int>(platform::options().lost_exit_code);
+    if (code == 0 || (why.complete() && why.lost().empty())) return 0;
+    return why.complete() ? code : code + 1;
+}
+
 void report_at_exit()
 {
     const int saved_errno = errno;
     const platform::Guard guard;
+    int status = 0;
     try {
         const TextOptions options;
         const bool color = wants_color(options);
         std::string text = "heapmark: process " + std::to_string(getpid()) + " ended\n";
-        text += report::survivors_text(survivors(first_generation), options, color, symbolise::process_names());
+        const Snapshot left = survivors(first_generation);
+        if (platform::options().report_at_exit != 0)
+            text += report::survivors_text(left, options, color, symbolise::process_names());
+        if (platform::options().explain_at_exit != 0) {
+            const Explanation why = explain(left);
+            text += explanation_in_words(why, options, color);
+            status = status_after(why);
+        }
         text += report::faults_text(faults(), options, color, symbolise::process_names());
         write_out(text);
     } catch (const std::exception& exception) {
@@ -86,6 +104,9 @@ void report_at_exit()
         platform::write_all(STDERR_FILENO, line.text());
     }
     errno = saved_errno;
+    if (status == 0) return;
+    std::fflush(nullptr); // the C library does so only after all handlers
+    _exit(status);
 }
 
 void abort_on_fault(const record::FaultDetail& detail)
@@ -108,7 +129,7 @@ void abort_on_fault(const record::FaultDetail& detail)
 {
     if (platform::options().abort_on_fault != 0)
         record::fault_listener.store(abort_on_fault, std::memory_order_release);
-    if (platform::options().report_at_exit == 0) return;
+    if (platform::options().report_at_exit == 0 && platform::options().explain_at_exit == 0) return;
     const platform::Guard guard;
     platform::at_process_end = report_at_exit;
     pthread_atfork(nullptr, nullptr, in_forked_child);

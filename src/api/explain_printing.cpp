@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Explanations onto streams, put together first and written at once.
+#include "api/explain_printing.hpp"
+
 #include "platform/thread_state.hpp"
 #include "report/explanation_text.hpp"
 #include "symbolise/symbolise.hpp"
@@ -7,15 +9,20 @@
 #include <ostream>
 
 namespace heapmark {
+
+std::string explanation_in_words(const Explanation& why, const TextOptions& options, bool color)
+{
+    const std::vector<Cluster> clusters = why.clusters();
+    return report::explanation_text({why.lost(), why.held(), why.gone(), why.problem(), why.lost_groups(), clusters},
+                                    options, color, symbolise::process_names());
+}
+
 namespace {
 
 std::string text_of(const Explanation& why)
 {
     const TextOptions options;
-    const bool color = options.color == TextOptions::Color::always;
-    const std::vector<Cluster> clusters = why.clusters();
-    return report::explanation_text({why.lost(), why.held(), why.gone(), why.problem(), why.lost_groups(), clusters},
-                                    options, color, symbolise::process_names());
+    return explanation_in_words(why, options, options.color == TextOptions::Color::always);
 }
 
 } // namespace
