@@ -29,7 +29,7 @@ struct Root {
         thread_argument, ///< argument of a thread's function
         stack,           ///< variable of a running function
         registers,       ///< of a running function
-        annotated,       ///< region named by add_root
+        annotated,       ///< region named by add_root, or ("memory from mmap") searched because of mapped_memory
         loader,          ///< records of the dynamic loader
     };
 
@@ -134,6 +134,10 @@ struct ExplainOptions {
     bool holders = false;   ///< also find every pointer to the blocks: Explanation::holders. Reads the whole heap
     bool dominated = false; ///< also find what would go with each held block: Explanation::dominated_bytes.
                             ///< Reads the whole heap, and takes some 40 bytes for each block and pointer in it
+    /// Also search memory that the program got from mmap, shared memory among it: as if all of it were named with add_root.
+    /// Stale words count as well, in stacks of threads that ended for one. Incomplete where /proc/self/smaps does not tell
+    /// flags. Cost: some 10 ms for each gigabyte in use.
+    bool mapped_memory = false;
     /// A word that is no pointer as it is also counts when its bits outside the mask are cleared: for pointers with tags in
     /// their upper bits, ~(0xffffULL << 48). Tags in the lowest bits need no mask: they point into the block.
     std::uintptr_t pointer_mask = ~std::uintptr_t{0};
@@ -143,7 +147,8 @@ struct ExplainOptions {
 /// All other threads stand still meanwhile; system calls that wait (sleep, poll) may return early in them, with EINTR.
 /// The search goes by what could be a pointer: an integer that looks like one holds a block, and so does a dead
 /// variable whose memory has not been used again. Pointers that are changed (tagged in the upper bits, XORed) hold nothing,
-/// unless ExplainOptions::pointer_mask undoes it; nor do those in memory from mmap, unless it is named with add_root.
+/// unless ExplainOptions::pointer_mask undoes it; nor do those in memory from mmap, unless it is named with add_root or
+/// ExplainOptions::mapped_memory asks for all of it.
 /// Errors: see Explanation::complete.
 /// Threads: any, one search at a time. Heap path: allocates; not in signal handlers. Throws std::bad_alloc.
 /// Cost: grows with the memory in use: some 100 ns a live block.

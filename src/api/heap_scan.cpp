@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "api/heap_scan.hpp"
 
+#include "api/mapped_roots.hpp"
 #include "platform/guarded_copy.hpp"
+#include "platform/mapped_memory.hpp"
 #include "platform/monotonic_clock.hpp"
 #include "platform/raw_syscall.hpp"
 #include "record/faults.hpp"
 #include "record/recorder.hpp"
+#include "record/texts.hpp"
 #include "snapshot/heap_blocks.hpp"
 
 #include <algorithm>
@@ -29,7 +32,8 @@ class Search {
 public:
     Search(const Snapshot& snapshot, const ExplainOptions& options, const void* entry_stack, HeapScan& scan) noexcept
         : snapshot_(snapshot), options_(options), entry_stack_(entry_stack), scan_(scan),
-          layout_(platform::find_thread_layout())
+          layout_(platform::find_thread_layout()),
+          mapped_name_(options.mapped_memory ? record::intern_text("memory from mmap") : record::no_text)
     {}
 
     void run() noexcept
@@ -112,7 +116,35 @@ private:
         for (const platform::UnstoppedThread& thread : world.unstopped())
             if (!collector.add_unstopped(thread)) return false;
         if (!collector.add_starting_threads() || !collector.add_annotated()) return false;
+        if (options_.mapped_memory && !add_mapped(collector, world)) return false;
         scan_.roots = std::move(collector.sorted());
+        return true;
+    }
+
+    bool add_mapped(platform::RootCollector& collector, const platform::StoppedWorld& world) noexcept
+    {
+        platform::PageVector<MemoryRange> mapped;
+        const platform::MappedState state = platform::read_mapped_memory(mapped);
+        if (state == platform::MappedState::untold) {
+            fail() << "the system does not tell what memory was mapped (/proc/self/smaps)";
+            return true;
+        }
+        platform::PageVector<MemoryRange> known;
+        platform::PageVector<MemoryRange> left;
+        if (state != platform::MappedState::known || !collector.list_added(known)) return false;
+        // Whole stacks: below the stack pointer lie stale words.
+        const auto add_stack = [&](const platform::ThreadContext& thread) {
+            return known.push_back({thread.stack.low, thread.stack.high});
+        };
+        if (!add_stack(own_thread_)) return false;
+        for (const platform::ThreadContext& thread : world.threads())
+            if (!add_stack(thread)) return false;
+        if (!without_known({mapped.begin(), mapped.end()}, {known.begin(), known.end()},
+                           {scan_.extents.begin(), scan_.extents.end()}, left))
+            return false;
+        for (const MemoryRange& range : left)
+            if (!collector.add({range.begin, range.end, platform::RootKind::annotated, false, 0, 0, mapped_name_}))
+                return false;
         return true;
     }
 
@@ -236,6 +268,7 @@ private:
     const void* entry_stack_;
     HeapScan& scan_;
     platform::ThreadLayout layout_;
+    record::TextId mapped_name_;
     platform::ThreadContext own_thread_;
     platform::PageVector<platform::MemoryRegion> regions_;
     platform::PageVector<std::uint8_t> wanted_;

@@ -152,6 +152,13 @@ bool RootCollector::add_annotated() noexcept
     return true;
 }
 
+bool RootCollector::list_added(PageVector<MemoryRange>& ranges) const noexcept
+{
+    for (const Root& root : roots_)
+        if (root.end - root.begin > sizeof(std::uintptr_t) && !ranges.push_back({root.begin, root.end})) return false;
+    return true;
+}
+
 PageVector<Root>& RootCollector::sorted() noexcept
 {
     std::sort(roots_.begin(), roots_.end(),

@@ -54,6 +54,8 @@ public:
     [[nodiscard]] bool add_annotated() noexcept;
     [[nodiscard]] bool add(const Root& root) noexcept { return root.begin >= root.end || roots_.push_back(root); }
 
+    /// What has been added so far, but for roots that are single words.
+    [[nodiscard]] bool list_added(PageVector<MemoryRange>& ranges) const noexcept;
     /// Ordered by kind: what explains more comes first.
     [[nodiscard]] PageVector<Root>& sorted() noexcept;
 

@@ -114,7 +114,7 @@ void read_file(const char* path, ModuleVariables& out, analyse::ImmortalText& te
     const auto* const sections = file.at<ElfW(Shdr)>(header->e_shoff, header->e_shnum);
     if (sections == nullptr) return;
     // The full table where there is one, else what is left for the dynamic linker.
-    for (const unsigned type : {SHT_SYMTAB, SHT_DYNSYM}) {
+    for (const ElfW(Word) type : {ElfW(Word){SHT_SYMTAB}, ElfW(Word){SHT_DYNSYM}}) {
         for (unsigned i = 0; i < header->e_shnum; ++i)
             if (sections[i].sh_type == type && sections[i].sh_link < header->e_shnum)
                 read_table(file, sections[i], sections[sections[i].sh_link], out, texts);

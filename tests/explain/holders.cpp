@@ -154,6 +154,39 @@ void annotated_roots()
     }
 }
 
+/// Memory from mmap is searched when asked for; what is lost stays lost beside it.
+void mapped_memory()
+{
+    const heapmark::Generation g = heapmark::mark("mapped");
+    constexpr std::size_t bytes = 64 * 4096;
+    auto* pool = static_cast<char*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    auto* shared = static_cast<char*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    const Hidden in_pool = store_in(reinterpret_cast<void**>(pool + bytes - 8));
+    const Hidden in_shared = store_in(reinterpret_cast<void**>(shared + 4096));
+    void* big = std::malloc(std::size_t{4} << 20); // a mapping of its own, maybe next to the pool
+    heapmark::escape(big);
+    void* gone = nullptr;
+    const Hidden lost = store_in(&gone);
+    gone = nullptr;
+    heapmark::escape(&gone);
+    std::memset(big, 0, std::size_t{4} << 20);
+    scrub_stack();
+    EXPECT_EQ(reach_of(explain_since(g), in_pool), Reach::lost);
+    heapmark::ExplainOptions options;
+    options.mapped_memory = true;
+    const heapmark::Explanation why = heapmark::explain(heapmark::survivors(g), options);
+    EXPECT(why.complete());
+    EXPECT_EQ(reach_of(why, in_pool), Reach::held);
+    EXPECT_EQ(reach_of(why, in_shared), Reach::held);
+    EXPECT_EQ(reach_of(why, lost), Reach::lost);
+    EXPECT_EQ(path_to(why, in_pool).root.kind, Root::Kind::annotated);
+    EXPECT(path_to(why, in_pool).root.name == "memory from mmap");
+    EXPECT(path_to(why, in_pool).root.address == pool + bytes - 8);
+    munmap(pool, bytes);
+    munmap(shared, bytes);
+    std::free(big);
+}
+
 void tagged_pointers()
 {
     const heapmark::Generation g = heapmark::mark("tagged");
@@ -175,6 +208,7 @@ int main()
     dominated();
     holders();
     annotated_roots();
+    mapped_memory();
     tagged_pointers();
     return verdict();
 }
