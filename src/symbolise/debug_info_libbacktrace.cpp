@@ -3,9 +3,10 @@
 // ours, and where it would ask the dynamic loader for all modules of the process it gets one, at base 0. So each file
 // has a state of its own and is asked by the file's virtual addresses, whether or not it is loaded now and wherever.
 // Separate debug files (build-id directories, .gnu_debuglink) are found by libbacktrace. The C library's is left alone: it
-// takes some 0.2 s to read, for frames of start-up that no report shows; its public functions have names without it.
+// takes some 0.2 s to read, for frames of start-up that no report shows; only its names are read.
 #include "symbolise/build_id.hpp"
 #include "symbolise/debug_info.hpp"
+#include "symbolise/debug_symbols.hpp"
 
 #include "analyse/immortal_text.hpp"
 
@@ -154,6 +155,7 @@ Symbol symbol_at(const platform::Module& module, std::uintptr_t address)
         *static_cast<Symbol*>(data) = {name, begin, size};
     };
     heapmark_backtrace_syminfo(ask.state, address, tell, ignore_error, &symbol);
+    if (symbol.name == nullptr && only_file != nullptr) symbol = debug_symbol_at(module, address);
     return symbol;
 }
 
