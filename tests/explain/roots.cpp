@@ -60,6 +60,7 @@ Hidden in_thread_frame;
     void* local[3] = {};
     heapmark::escape(&local);
     in_own_frame = make(&local[1], 71);
+    scrub_stack();
     const heapmark::Explanation why = ask_below(g);
     const heapmark::Path path = path_to(why, in_own_frame);
     EXPECT_EQ(path.root.kind, Root::Kind::stack);
