@@ -15,6 +15,7 @@ function:doctest::detail::tlss*
 site:Catch::*
 site:boost::unit_test::*
 site:boost::test_tools::*
+function:boost::unit_test::framework::add_context
 
 # static TLS of a thread: its stack, with this table, is kept for the next thread when it ends
 function:_dl_allocate_tls

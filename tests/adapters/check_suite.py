@@ -10,8 +10,20 @@ import re
 import subprocess
 import sys
 
-# The place of a finding is on the line of its title, or on the one before, as the framework has it.
-FOUND = re.compile(r"([^\s:()]+)(?::|\()(\d+)[^\n]*\n?[^\n]*?heapmark: (.+?) left \d+ blocks?,")
+FINDING = re.compile(r"heapmark: (.+?) left \d+ blocks?,")
+PLACE = re.compile(r"([^\s:()]+)(?::|\()(\d+)")
+
+
+def findings(text: str) -> list[tuple[str, str, int]]:
+    """(file, test, line) of each. The place is on the line of the title, or on the one before, as the framework has it."""
+    told = []
+    before = ""
+    for line in text.splitlines():
+        if title := FINDING.search(line):
+            places = PLACE.findall(line[:title.start()]) or PLACE.findall(before) or [("", "0")]
+            told.append((places[-1][0], title[1], int(places[-1][1])))
+        before = line
+    return told
 
 
 def run(command: list[str], options: str) -> subprocess.CompletedProcess:
@@ -30,16 +42,16 @@ def main(source: str, *command: str) -> int:
         done = run(list(command), f"policy={policy}")
         # Frameworks wrap long lines, and Catch2 puts words between place and title.
         text = done.stdout.replace("FAILED:\nexplicitly with message:\n", "").replace("adapter/", "")
-        found = {(test, int(line)) for file, line, test in FOUND.findall(text) if source.endswith(file.split("/")[-1])}
+        told = findings(text)
+        found = {(test, line) for file, test, line in told if file and source.endswith(file.split("/")[-1])}
         # Survivors are exact. The search for holders goes by what could be a pointer: now and then a word left over in
         # unused memory of the framework's holds a block, so that it may miss a leak, but may not invent one.
         right = found == seeded if policy == "survivors" else found <= seeded and bool(found)
         if not right or done.returncode == 0:
             wrong.append(f"{policy}: missed {sorted(seeded - found)}, invented {sorted(found - seeded)}, "
                          f"ended with {done.returncode}:\n{done.stdout}")
-        count = len(re.findall(r"heapmark: .+? left \d+ blocks?,", text))
-        if count != len(found):
-            wrong.append(f"{policy}: {count} findings, {len(seeded)} seeded:\n{done.stdout}")
+        if len(told) != len(found):
+            wrong.append(f"{policy}: {len(told)} findings, {len(seeded)} seeded:\n{done.stdout}")
         if "suppressions=FILE" not in re.sub(r"\s+", " ", text):
             wrong.append(f"{policy}: no word of what to do")
     print("\n\n".join(wrong))
