@@ -104,8 +104,10 @@ public:
 
     /// A suite or a test begins.
     void enter(const std::string& name);
-    /// The innermost one ends. Where its file and line are known, a finding without any has those.
-    [[nodiscard]] Verdict leave(const char* file = nullptr, unsigned line = 0);
+    /// The innermost one ends. Where its file and line are known, a finding without any has those. Where a framework
+    /// tells of the end from deep within functions of its own, what words their frames contain seems to hold blocks;
+    /// those up to `frames_end`, an address of this thread's stack, are taken to hold nothing.
+    [[nodiscard]] Verdict leave(const char* file = nullptr, unsigned line = 0, const void* frames_end = nullptr);
 
     /// The current test is known to leave memory: what it leaves by `function` ("" for any) does not fail, but
     /// leaving anything else than `blocks` blocks (0: any number but none) does.

@@ -65,9 +65,13 @@ public:
     void test_unit_start(const ut::test_unit& unit) override
     {
         if (session_ == nullptr) return;
+        TestSession::wipe_dead_stack();
+        // The frame of the function that runs the unit ends here, and saves all registers that it uses. It lasts; those
+        // of what it calls to tear fixtures down come when the unit has ended.
+        const void* caller = static_cast<void**>(__builtin_frame_address(0)) + 2;
         auto& fixtures = fixtures_of(unit);
         fixtures.insert(fixtures.begin(), ::boost::make_shared<Inner>(*this, unit));
-        fixtures.insert(fixtures.begin(), ::boost::make_shared<Outer>(*this, unit));
+        fixtures.insert(fixtures.begin(), ::boost::make_shared<Outer>(*this, unit, caller));
     }
 
     void test_unit_finish(const ut::test_unit& unit, unsigned long /*elapsed*/) override
@@ -139,13 +143,18 @@ private:
     };
     class Outer : public Fixture {
     public:
-        using Fixture::Fixture;
+        Outer(Listener& listener, const ut::test_unit& unit, const void* frames_end)
+            : Fixture(listener, unit), frames_end_(frames_end)
+        {}
         void setup() override {}
         void teardown() override
         {
             TestSession::wipe_dead_stack();
-            listener_.leave(unit_);
+            listener_.leave(unit_, frames_end_);
         }
+
+    private:
+        const void* frames_end_;
     };
 
     static ut::test_unit::fixture_list_t& fixtures_of(const ut::test_unit& unit)
@@ -161,12 +170,12 @@ private:
         open_.push_back(unit.p_id);
     }
 
-    [[gnu::noinline]] void leave(const ut::test_unit& unit)
+    [[gnu::noinline]] void leave(const ut::test_unit& unit, const void* frames_end)
     {
         open_.pop_back();
         const std::string file(unit.p_file_name.begin(), unit.p_file_name.size());
         const auto line = static_cast<unsigned>(unit.p_line_num);
-        const Verdict verdict = session_->leave(file.empty() ? nullptr : file.c_str(), line);
+        const Verdict verdict = session_->leave(file.empty() ? nullptr : file.c_str(), line, frames_end);
         tell(verdict.notes);
         for (const Finding& finding : verdict.failures)
             fail(finding.file, finding.line, finding.title + "\n" + finding.text);

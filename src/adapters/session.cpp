@@ -4,6 +4,7 @@
 #include "adapters/c_library.hpp"
 #include "adapters/ci_forms.hpp"
 #include "adapters/finding_text.hpp"
+#include "adapters/search.hpp"
 
 #include <heapmark/adapter.hpp>
 
@@ -93,11 +94,12 @@ struct TestSession::State {
         if (!options.baseline.empty() && !options.update_baseline) baseline.read(options.baseline);
     }
 
-    Verdict judge(OpenScope& scope, Range range, const char* file, unsigned line);
+    Verdict judge(OpenScope& scope, Range range, const char* file, unsigned line, const void* frames_end);
     Snapshot own_blocks(const OpenScope& scope, Range range, Verdict& verdict) const;
     bool is_accepted(OpenScope& scope, const Snapshot& stack, Verdict& verdict);
     bool keeps_growing(const OpenScope& scope, const Snapshot& stack) const;
-    Explanation keep_lost(const Snapshot& own, std::vector<Snapshot>& stacks, Verdict& verdict) const;
+    Explanation keep_lost(const Snapshot& own, std::vector<Snapshot>& stacks, Verdict& verdict,
+                          const void* frames_end) const;
     void judge_expectations(OpenScope& scope, Verdict& verdict) const;
     std::string notes_on_suppressions() const;
 };
@@ -166,7 +168,8 @@ bool TestSession::State::keeps_growing(const OpenScope& scope, const Snapshot& s
 }
 
 /// Keeps of the stacks what nothing points to, and notes the others. Returns what was found out.
-Explanation TestSession::State::keep_lost(const Snapshot& own, std::vector<Snapshot>& stacks, Verdict& verdict) const
+Explanation TestSession::State::keep_lost(const Snapshot& own, std::vector<Snapshot>& stacks, Verdict& verdict,
+                                          const void* frames_end) const
 {
     // Not through a list of blocks of our own: their addresses in it would hold them.
     const Snapshot all = own.filter([&](const Block& block) {
@@ -176,7 +179,7 @@ Explanation TestSession::State::keep_lost(const Snapshot& own, std::vector<Snaps
         });
     });
     wipe_dead_stack();
-    Explanation why = explain(all);
+    Explanation why = adapters::search(all, frames_end);
     stacks.clear();
     if (!why.complete()) {
         // Neither an alarm that may be false nor silence.
@@ -229,7 +232,8 @@ void TestSession::State::judge_expectations(OpenScope& scope, Verdict& verdict) 
     }
 }
 
-Verdict TestSession::State::judge(OpenScope& scope, Range range, const char* file, unsigned line)
+Verdict TestSession::State::judge(OpenScope& scope, Range range, const char* file, unsigned line,
+                                  const void* frames_end)
 {
     Verdict verdict;
     verdict.name = scope.name;
@@ -245,7 +249,7 @@ Verdict TestSession::State::judge(OpenScope& scope, Range range, const char* fil
             stacks.push_back(stack);
     }
     Explanation why;
-    if (options.policy == Policy::lost && !stacks.empty()) why = keep_lost(own, stacks, verdict);
+    if (options.policy == Policy::lost && !stacks.empty()) why = keep_lost(own, stacks, verdict, frames_end);
     for (const Snapshot& stack : stacks) add(verdict.left, stack);
 
     const std::size_t shown =
@@ -337,7 +341,7 @@ void TestSession::enter(const std::string& name)
     state_->open.push_back({name, first, by_this_thread_and_its_children(first), {}, {}});
 }
 
-Verdict TestSession::leave(const char* file, unsigned line)
+Verdict TestSession::leave(const char* file, unsigned line, const void* frames_end)
 {
     wipe_dead_stack();
     const framework_memory ours;
@@ -345,7 +349,7 @@ Verdict TestSession::leave(const char* file, unsigned line)
     state_->open.pop_back();
     const Range range{scope.first, next(mark(), -1)};
     const Allocations used = allocations(range.first, range.last, Threads::this_one_and_its_children);
-    Verdict verdict = state_->judge(scope, range, file, line);
+    Verdict verdict = state_->judge(scope, range, file, line, frames_end);
     verdict.used = used;
     if (state_->options.policy == Policy::growth) state_->runs[scope.name].push_back(range);
     if (!state_->open.empty()) state_->open.back().inner.push_back({range, scope.judged});
