@@ -9,10 +9,13 @@
 #include <heapmark/adapter.hpp>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <list>
 #include <map>
+#include <stdio_ext.h>
+#include <unistd.h>
 
 namespace heapmark {
 
@@ -71,6 +74,15 @@ std::vector<std::string> split(const std::string& list, char separator)
         begin = end + 1;
     }
     return parts;
+}
+
+/// Has the buffer of standard output made now, unless it is there already: the test that prints first would seem to
+/// leave it, and names would have to be looked up to tell. It must be zero, lest it seems to hold something.
+void make_output_buffer()
+{
+    if (__fbufsize(stdout) != 0) return;
+    static char buffer[BUFSIZ]; // used until the very end
+    std::setvbuf(stdout, buffer, isatty(STDOUT_FILENO) != 0 ? _IOLBF : _IOFBF, sizeof buffer);
 }
 
 TestSession* newest_session = nullptr;
@@ -238,6 +250,7 @@ Verdict TestSession::State::judge(OpenScope& scope, Range range, const char* fil
     Verdict verdict;
     verdict.name = scope.name;
     if (scope.expected.empty() && counts(range.first).blocks == 0) return verdict; // the common case, and cheap
+    wipe_dead_stack();
 
     std::vector<Snapshot> stacks;
     const Snapshot own = own_blocks(scope, range, verdict);
@@ -306,6 +319,7 @@ std::string TestSession::State::notes_on_suppressions() const
 TestSession::TestSession(const TestOptions& options)
 {
     const framework_memory ours;
+    make_output_buffer();
     state_ = new State(options);
     state_->previous = newest_session;
     newest_session = this;
@@ -343,7 +357,6 @@ void TestSession::enter(const std::string& name)
 
 Verdict TestSession::leave(const char* file, unsigned line, const void* frames_end)
 {
-    wipe_dead_stack();
     const framework_memory ours;
     OpenScope scope = std::move(state_->open.back());
     state_->open.pop_back();
