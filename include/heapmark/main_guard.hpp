@@ -27,6 +27,13 @@ public:
     /// could be checked. Call it once, when all that is to be judged is out of scope.
     [[nodiscard]] int status(int status)
     {
+        TestSession::wipe_dead_stack(); // before there is a frame in which words of ended functions could stay
+        return judged(status);
+    }
+
+private:
+    [[gnu::noinline]] int judged(int status)
+    {
         const framework_memory ours;
         const Verdict verdict = session_.leave();
         for (const Finding& finding : verdict.failures)
@@ -41,7 +48,6 @@ public:
         return status == 0 && failed ? 1 : status;
     }
 
-private:
     TestSession session_;
 };
 

@@ -14,17 +14,24 @@ namespace {
 
 bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
 
+bool is_of_framework(const NamedCall& named)
+{
+    constexpr std::array<std::string_view, 6> prefixes{
+        "testing::", "doctest::", "Catch::", "boost::unit_test::", "boost::detail::", "boost::execution_monitor::"};
+    return std::any_of(prefixes.begin(), prefixes.end(),
+                       [&](auto prefix) { return starts_with(named.bare_name, prefix); });
+}
+
 /// Functions of test frameworks, of heapmark, and those that call main and threads.
 bool is_harness(const NamedCall& named)
 {
-    constexpr std::array<std::string_view, 8> prefixes{
-        "testing::",  "doctest::",    "Catch::", "boost::unit_test::", "boost::detail::", "boost::execution_monitor::",
-        "heapmark::", "__libc_start_"};
+    constexpr std::array<std::string_view, 2> prefixes{"heapmark::", "__libc_start_"};
     constexpr std::array<std::string_view, 9> names{"main",     "_start",        "start_thread",
                                                     "clone",    "__clone",       "clone3",
                                                     "__clone3", "RUN_ALL_TESTS", "execute_native_thread_routine"};
     const std::string_view name = named.bare_name;
-    return std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return starts_with(name, prefix); }) ||
+    return is_of_framework(named) ||
+           std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return starts_with(name, prefix); }) ||
            std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -57,6 +64,8 @@ NamedStack name_all(const Stack& stack)
 }
 
 } // namespace
+
+bool NamedCall::has_line() const noexcept { return !call.file.empty() && call.line != 0; }
 
 bool NamedCall::is_of_system_library() const noexcept
 {
@@ -105,13 +114,17 @@ std::string bare_name(std::string_view function)
 const NamedCall* NamedStack::place() const
 {
     const NamedCall* any = nullptr;
-    for (std::size_t i = site; i < calls.size(); ++i) {
+    for (std::size_t i = site; i < end; ++i) { // not those that call tests: they say nothing of this one
         const NamedCall& call = calls[i];
-        if (call.call.file.empty() || call.call.line == 0 || call.call.plumbing) continue;
+        if (!call.has_line() || call.call.plumbing || (i != site && is_harness(call))) continue;
+        if (!is_of_the_system(call)) return &call;
         if (any == nullptr) any = &call;
-        if (i < end && !is_of_the_system(call) && !is_harness(call)) return &call;
     }
-    return any;
+    if (any != nullptr || std::any_of(calls.begin(), calls.end(), is_of_framework)) return any;
+    const auto main = std::find_if(calls.begin(), calls.end(), [](const NamedCall& call) {
+        return call.bare_name == "main" && call.has_line(); // there it is the test
+    });
+    return main == calls.end() ? nullptr : &*main;
 }
 
 const NamedStack& names_of(const Stack& stack)

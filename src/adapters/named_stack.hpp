@@ -15,6 +15,7 @@ struct NamedCall {
     std::string bare_name; ///< the function with its scope, without return type, arguments and template arguments
     std::string_view module;
 
+    [[nodiscard]] bool has_line() const noexcept;
     [[nodiscard]] bool is_of_system_library() const noexcept;
 };
 

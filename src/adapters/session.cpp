@@ -3,6 +3,7 @@
 #include "adapters/baseline.hpp"
 #include "adapters/c_library.hpp"
 #include "adapters/ci_forms.hpp"
+#include "adapters/fault_findings.hpp"
 #include "adapters/finding_text.hpp"
 #include "adapters/search.hpp"
 
@@ -85,6 +86,18 @@ void make_output_buffer()
     std::setvbuf(stdout, buffer, isatty(STDOUT_FILENO) != 0 ? _IOLBF : _IOFBF, sizeof buffer);
 }
 
+const char* how_lost(const Explanation& why, const Block& block)
+{
+    const auto& groups = why.lost_groups();
+    if (std::any_of(groups.begin(), groups.end(), [&](const LostGroup& group) {
+            return std::any_of(group.cycle.begin(), group.cycle.end(),
+                               [&](const Step& step) { return step.block.address == block.address; });
+        }))
+        return ", lost: on a cycle that nothing else points to";
+    return why.reach(block.address) == Reach::lost ? ", lost: nothing points there"
+                                                   : ", lost: only lost memory points there";
+}
+
 TestSession* newest_session = nullptr;
 
 } // namespace
@@ -97,6 +110,7 @@ struct TestSession::State {
     std::map<std::string, std::vector<Range>> runs; ///< of each test, for Policy::growth
     std::list<Finding> findings;                    ///< of all tests, for SARIF
     std::uint64_t failing_blocks = 0;
+    std::size_t faults_seen = 0; ///< of those that are kept with their stacks
     TestSession* previous = nullptr;
 
     explicit State(const TestOptions& chosen) : options(chosen)
@@ -113,6 +127,7 @@ struct TestSession::State {
     Explanation keep_lost(const Snapshot& own, std::vector<Snapshot>& stacks, Verdict& verdict,
                           const void* frames_end) const;
     void judge_expectations(OpenScope& scope, Verdict& verdict) const;
+    void judge_faults(const OpenScope& scope, Verdict& verdict, const char* file, unsigned line);
     std::string notes_on_suppressions() const;
 };
 
@@ -244,6 +259,29 @@ void TestSession::State::judge_expectations(OpenScope& scope, Verdict& verdict) 
     }
 }
 
+/// Wrong releases by the threads of the scope since the last that was judged.
+void TestSession::State::judge_faults(const OpenScope& scope, Verdict& verdict, const char* file, unsigned line)
+{
+    const Faults all = faults();
+    for (; faults_seen < all.details.size(); ++faults_seen) {
+        const Fault& fault = all.details[faults_seen];
+        Block release; // what suppressions and the question whose it is go by
+        release.stack = fault.stack;
+        release.thread = fault.thread;
+        if (!scope.judged(release)) continue;
+        // The built-in ones are of leaks; and a release that ends a test may be a jump, and its stack the framework's.
+        if (Suppression* suppression = suppressions.find(release); suppression != nullptr && !suppression->built_in) {
+            ++suppression->matched.blocks;
+            continue;
+        }
+        Finding& finding = verdict.failures.emplace_back(adapters::finding_of(scope.name, fault, options.source_root));
+        if (finding.file.empty() && file != nullptr) {
+            finding.file = file;
+            finding.line = line;
+        }
+    }
+}
+
 Verdict TestSession::State::judge(OpenScope& scope, Range range, const char* file, unsigned line,
                                   const void* frames_end)
 {
@@ -270,9 +308,7 @@ Verdict TestSession::State::judge(OpenScope& scope, Range range, const char* fil
     for (std::size_t i = 0; i < shown; ++i) {
         std::string what;
         if (options.policy == Policy::growth) what = " again, as each time before";
-        if (options.policy == Policy::lost)
-            what = why.reach(stacks[i][0].address) == Reach::lost ? ", lost: nothing points there"
-                                                                  : ", lost: only lost memory points there";
+        if (options.policy == Policy::lost) what = how_lost(why, stacks[i][0]);
         Finding& finding =
             verdict.failures.emplace_back(adapters::finding_of(scope.name, stacks[i], what, options.source_root));
         if (finding.file.empty() && file != nullptr) {
@@ -364,6 +400,7 @@ Verdict TestSession::leave(const char* file, unsigned line, const void* frames_e
     const Allocations used = allocations(range.first, range.last, Threads::this_one_and_its_children);
     Verdict verdict = state_->judge(scope, range, file, line, frames_end);
     verdict.used = used;
+    state_->judge_faults(scope, verdict, file, line);
     if (state_->options.policy == Policy::growth) state_->runs[scope.name].push_back(range);
     if (!state_->open.empty()) state_->open.back().inner.push_back({range, scope.judged});
     if (state_->options.github)

@@ -9,7 +9,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace heapmark {
 
@@ -52,13 +53,16 @@ Allocations allocations(Generation first, Generation last, Threads threads)
     const std::uint32_t first_number = record::number_of(first);
     const auto self = static_cast<std::uint32_t>(this_thread());
     const platform::Guard guard;
-    std::unordered_map<std::uint32_t, Balance> balances;
+    std::vector<std::pair<std::uint32_t, Balance>> balances; // of each thread; few have many
     record::Totals born;
     record::for_contexts_since(first_number, [&](const record::Context& context, std::uint32_t generation) {
         if (generation > static_cast<std::uint64_t>(last)) return;
         if (threads != Threads::all && !record::descends_from(context.thread, self, first_number)) return;
         born += context.born.read();
-        Balance& balance = balances[context.thread];
+        auto found = std::find_if(balances.begin(), balances.end(),
+                                  [&context](const auto& known) { return known.first == context.thread; });
+        if (found == balances.end()) found = balances.insert(found, {context.thread, Balance{}});
+        Balance& balance = found->second;
         balance.start = context.balance_at_start; // the oldest comes last
         balance.most = std::max(balance.most, context.balance_max.load(std::memory_order_relaxed));
     });

@@ -59,6 +59,12 @@ def leaks(leaky: str, _clean: str) -> list[str]:
         expect(wrong, told == expected, f"{policy} {arguments}: missed {sorted(expected - told)}, "
                f"invented {sorted(told - expected)}", done.stdout)
         expect(wrong, done.returncode == 1, f"{arguments}: ended with {done.returncode}")
+        for number, line in enumerate(SOURCE.read_text().splitlines(), 1):
+            if fault := re.search(r"// FAULT (.*)", line):
+                told_of = re.search(rf"{SOURCE.name}:{number}: Failure\nheapmark: {re.escape(fault[1])}\n", done.stdout)
+                expect(wrong, told_of is not None, f"{arguments}: not told: {fault[1]}", done.stdout)
+        if policy == "lost":
+            expect(wrong, "lost: on a cycle that nothing else points to" in done.stdout, "no word of a cycle")
         for text in re.findall(r"^heapmark: .*? left \d+ blocks?, \d+ bytes?.*?\n\n", done.stdout, re.M | re.S):
             expect(wrong, "suppressions=FILE" in text or "expectation" in text or "correct the number" in text,
                    "a finding does not end with what to do", text)
@@ -119,7 +125,7 @@ def files(leaky: str, _clean: str) -> list[str]:
         results = log["runs"][0]["results"]
         places = {(r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"],
                    r["locations"][0]["physicalLocation"]["region"]["startLine"]) for r in results}
-        lines = {line for _, line in seeded("LEAKS|SURVIVES")}
+        lines = {line for _, line in seeded("LEAKS|SURVIVES|FAULT")}
         expect(wrong, log["version"] == "2.1.0" and places == {(SOURCE.name, line) for line in lines},
                f"SARIF has {sorted(places)}")
         expect(wrong, all(r["ruleId"] == "survivors" and r["message"]["text"] for r in results), "SARIF results")

@@ -29,6 +29,21 @@ char* copy_of(const char* text)
 
 TEST(Plain, Empty) {}
 
+TEST(Faults, DoubleFree)
+{
+    char* volatile text = copy_of("freed"); // volatile: lest the compiler sees through it
+    delete[] text;
+    delete[] text; // FAULT Faults.DoubleFree freed a block twice
+    SUCCEED();     // or the release could be a jump
+}
+
+TEST(Faults, WrongDelete)
+{
+    char* volatile text = copy_of("freed");
+    std::free(text); // FAULT Faults.WrongDelete released a block of new[] with free
+    SUCCEED();
+}
+
 TEST(Plain, New)
 {
     lose(new int(1)); // LEAKS Plain.New
