@@ -221,7 +221,9 @@ TEST_CASE("allocated lists what has died, too")
 {
     const Generation since = heapmark::mark();
     const Bytes alive = bytes(77);
-    void* gone = bytes(1000).get();
+    Bytes dead = bytes(1000);
+    const void* const gone = dead.get();
+    dead.reset();
     const heapmark::Snapshot all = heapmark::allocated(since, heapmark::current_generation());
     REQUIRE(all.size() == 2);
     CHECK(lists(all, alive));
