@@ -57,7 +57,7 @@ private:
     State* state_;
 };
 
-/// One paragraph a site: how much, how fast, a small chart of its blocks, how old they are, the stack of the oldest.
+/// One paragraph a site: how much, how fast, a small chart of its blocks, how old they are.
 std::ostream& operator<<(std::ostream& out, const GrowthWatch& watch);
 
 } // namespace heapmark

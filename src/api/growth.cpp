@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Readings of call sites over time, and which of them keep rising.
-#include "analyse/group.hpp"
 #include "platform/thread_state.hpp"
 #include "report/words.hpp"
-#include "symbolise/symbolise.hpp"
 
 #include <heapmark/growth.hpp>
-#include <heapmark/report.hpp>
 
 #include <algorithm>
 #include <array>

@@ -8,7 +8,6 @@
 #include "record/contexts.hpp"
 #include "record/depot.hpp"
 #include "record/generations.hpp"
-#include "record/recorder.hpp"
 #include "record/texts.hpp"
 #include "snapshot/snapshot_access.hpp"
 

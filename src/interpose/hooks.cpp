@@ -77,6 +77,9 @@ std::uint32_t site_of(platform::ThreadState& thread, const capture::Caller& call
 {
     if (thread.stack_cache == nullptr) [[unlikely]]
         return interned_site(thread, caller, key);
+    // Also where the quick path was not taken or failed for the block's sake: what is known must not be kept once more.
+    if (const std::uint32_t known = thread.known_stacks->find(caller, key.word()); known != record::no_site)
+        return known;
     const auto depth = static_cast<unsigned>(platform::options().depth);
     if (depth == 1) return site_of_caller(thread, caller, key);
     const capture::Refreshed found =
