@@ -188,6 +188,13 @@ bool add_root(const void* begin, const void* end, const char* name = nullptr) no
 /// lie there next would count. Threads, heap path: as add_root.
 bool remove_root(const void* begin) noexcept;
 
+/// From now on, in all threads, blocks that malloc, new and their like give are zero at first, and so is what realloc adds;
+/// those of more than 64 KiB are left as they are. Memory that is used again then no longer seems to hold what it held
+/// before, so that explain overlooks fewer lost blocks. The test frameworks' adapters ask for it with Policy::lost, and so
+/// does HEAPMARK_OPTIONS=explain_at_exit=1. A program that reads what it has not written behaves otherwise then.
+/// Threads: any; async-signal-safe. Cost: 5 to 10 ns for a block of less than a kilobyte.
+void clear_new_blocks(bool yes = true) noexcept;
+
 /// Says what a live block is, for by_type and for reports: HEAPMARK_TYPE(pool.take(), Node). `type` is copied; "" takes it
 /// back. It goes before what vtables and stacks tell.
 /// Shape: whether `block` is the start of a live tracked block; if not, nothing happens. What was said ends with the block,

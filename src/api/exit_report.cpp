@@ -130,6 +130,7 @@ void abort_on_fault(const record::FaultDetail& detail)
     if (platform::options().abort_on_fault != 0)
         record::fault_listener.store(abort_on_fault, std::memory_order_release);
     if (platform::options().report_at_exit == 0 && platform::options().explain_at_exit == 0) return;
+    if (platform::options().explain_at_exit != 0) clear_new_blocks();
     const platform::Guard guard;
     platform::at_process_end = report_at_exit;
     pthread_atfork(nullptr, nullptr, in_forked_child);

@@ -289,6 +289,8 @@ bool remove_root(const void* begin) noexcept
     return platform::remove_annotated_root(reinterpret_cast<std::uintptr_t>(begin));
 }
 
+void clear_new_blocks(bool yes) noexcept { record::clears_new_blocks.store(yes, std::memory_order_relaxed); }
+
 Snapshot block_around(const void* address)
 {
     const platform::Guard guard;

@@ -9,6 +9,7 @@
 
 #include <bit>
 #include <cerrno>
+#include <cstring>
 
 #ifdef HEAPMARK_PRELOAD
 extern "C" { // bounds of the section of new.cpp, which the linker defines
@@ -19,6 +20,9 @@ extern const char __stop_heapmark_operators[] __attribute__((visibility("hidden"
 
 namespace heapmark::interpose {
 namespace {
+
+/// What is cleared at most: large blocks are mostly fresh memory, which must not be touched before it is needed.
+constexpr std::size_t cleared_bytes_max = std::size_t{64} << 10;
 
 /// Whether heapmark's own code allocated, outside any guard: the C++ library that the preload library carries inside.
 /// A static heapmark shares its module, and its C++ library, with the program; there all such blocks are the program's.
@@ -158,6 +162,16 @@ record::Mismatch mismatch(const record::Death& death, const Exit& exit, Stated s
     return false;
 }
 
+/// What a block has got beyond what it was before a realloc.
+void clear_tail(void* resized, const record::Death& before, std::size_t requested_bytes) noexcept
+{
+    const std::size_t bytes = usable_bytes(resized, requested_bytes);
+    const std::size_t kept_bytes = before.sizes.usable_bytes;
+    const bool known = before.outcome == record::Death::Outcome::died;
+    if (known && bytes > kept_bytes && bytes - kept_bytes <= cleared_bytes_max)
+        std::memset(static_cast<char*>(resized) + kept_bytes, 0, bytes - kept_bytes);
+}
+
 } // namespace
 
 void record_birth(void* block, std::size_t requested_bytes, Door door, const void* frame) noexcept
@@ -175,6 +189,13 @@ void record_birth(void* block, std::size_t requested_bytes, Door door, const voi
     if (kind == record::Kind::internal || thread.ignore_depth != 0 ||
         !record::plain_birth(thread, block, sizes, kind, site)) [[unlikely]]
         record::birth(thread, block, sizes, kind, site);
+}
+
+void clear(void* block, std::size_t requested_bytes) noexcept
+{
+    if (block == nullptr) return;
+    const std::size_t bytes = usable_bytes(block, requested_bytes);
+    if (bytes <= cleared_bytes_max) std::memset(block, 0, bytes);
 }
 
 void release_slowly(void* block, const Exit& exit, Stated stated, const void* frame) noexcept
@@ -232,7 +253,10 @@ void* resize(void* block, std::size_t requested_bytes, Api api, const void* fram
         return nullptr;
     }
     step.done();
-    return born(resized, requested_bytes, {api, record::Kind::malloc_family}, frame);
+    recorded(resized, requested_bytes, {api, record::Kind::malloc_family}, frame);
+    if (record::clears_new_blocks.load(std::memory_order_relaxed)) [[unlikely]]
+        clear_tail(resized, step.before(), requested_bytes);
+    return resized;
 }
 
 } // namespace heapmark::interpose

@@ -50,11 +50,23 @@ void record_birth(void* block, std::size_t requested_bytes, Door door, const voi
 }
 
 /// What the allocator underneath gave, recorded if it is a block.
-[[gnu::always_inline]] inline void* born(void* block, std::size_t requested_bytes, Door door,
-                                         const void* frame) noexcept
+[[gnu::always_inline]] inline void* recorded(void* block, std::size_t requested_bytes, Door door,
+                                             const void* frame) noexcept
 {
     if (block != nullptr && !record_birth_quickly(block, requested_bytes, door, frame))
         record_birth(block, requested_bytes, door, frame);
+    return block;
+}
+
+void clear(void* block, std::size_t requested_bytes) noexcept;
+
+/// recorded(), of memory of which nobody has said what it contains.
+[[gnu::always_inline]] inline void* born(void* block, std::size_t requested_bytes, Door door,
+                                         const void* frame) noexcept
+{
+    recorded(block, requested_bytes, door, frame);
+    if (record::clears_new_blocks.load(std::memory_order_relaxed)) [[unlikely]]
+        clear(block, requested_bytes);
     return block;
 }
 

@@ -49,7 +49,7 @@ HEAPMARK_EXPORT void* calloc(std::size_t count, std::size_t size)
         errno = ENOMEM;
         return nullptr;
     }
-    return born(underlying.calloc(1, padded(bytes)), bytes, {Api::calloc, c_family}, HEAPMARK_FRAME());
+    return recorded(underlying.calloc(1, padded(bytes)), bytes, {Api::calloc, c_family}, HEAPMARK_FRAME());
 }
 
 HEAPMARK_EXPORT void* realloc(void* block, std::size_t size)

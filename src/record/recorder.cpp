@@ -3,6 +3,9 @@
 #include "record/recorder.hpp"
 
 namespace heapmark::record {
+
+constinit std::atomic<bool> clears_new_blocks{false};
+
 namespace {
 
 constinit std::atomic<std::uint64_t> unrecorded{0};

@@ -16,6 +16,9 @@ void count_unrecorded() noexcept;
 std::uint64_t unstacked_count() noexcept;
 void count_unstacked() noexcept;
 
+/// Whether blocks are handed out as zeros: see heapmark::clear_new_blocks.
+extern constinit std::atomic<bool> clears_new_blocks;
+
 /// Makes the thread's context that of the current generation. Keeps the old one when no new one can be had.
 void renew_context(platform::ThreadState& thread) noexcept;
 
