@@ -5,6 +5,7 @@
 #include "adapters/ci_forms.hpp"
 #include "adapters/fault_findings.hpp"
 #include "adapters/finding_text.hpp"
+#include "adapters/repetitions.hpp"
 #include "adapters/search.hpp"
 
 #include <heapmark/adapter.hpp>
@@ -24,18 +25,12 @@ namespace {
 
 using adapters::by_stack_of;
 using adapters::in_words;
+using adapters::Range;
 
 constexpr Generation next(Generation generation, std::int64_t step = 1)
 {
     return Generation{static_cast<std::uint64_t>(static_cast<std::int64_t>(generation) + step)};
 }
-
-struct Range {
-    Generation first;
-    Generation last;
-
-    [[nodiscard]] bool holds(const Block& block) const { return first <= block.generation && block.generation <= last; }
-};
 
 /// A test within a suite that is over: its range, and whose blocks it has answered for.
 struct Inner {
@@ -106,9 +101,9 @@ struct TestSession::State {
     TestOptions options;
     Suppressions suppressions;
     adapters::Baseline baseline;
-    std::list<OpenScope> open;                      ///< a list: dead elements of a vector would seem to hold blocks
-    std::map<std::string, std::vector<Range>> runs; ///< of each test, for Policy::growth
-    std::list<Finding> findings;                    ///< of all tests, for SARIF
+    std::list<OpenScope> open; ///< a list: dead elements of a vector would seem to hold blocks
+    std::map<std::string, adapters::Repetitions> repeated; ///< of each test, for Policy::growth
+    std::list<Finding> findings;                           ///< of all tests, for SARIF
     std::uint64_t failing_blocks = 0;
     std::size_t faults_seen = 0; ///< of those that are kept with their stacks
     TestSession* previous = nullptr;
@@ -123,7 +118,6 @@ struct TestSession::State {
     Verdict judge(OpenScope& scope, Range range, const char* file, unsigned line, const void* frames_end);
     Snapshot own_blocks(const OpenScope& scope, Range range, Verdict& verdict) const;
     bool is_accepted(OpenScope& scope, const Snapshot& stack, Verdict& verdict);
-    bool keeps_growing(const OpenScope& scope, const Snapshot& stack) const;
     Explanation keep_lost(const Snapshot& own, std::vector<Snapshot>& stacks, Verdict& verdict,
                           const void* frames_end) const;
     void judge_expectations(OpenScope& scope, Verdict& verdict) const;
@@ -177,21 +171,6 @@ bool TestSession::State::is_accepted(OpenScope& scope, const Snapshot& stack, Ve
         }
     }
     return false;
-}
-
-/// Whether each run after the first left blocks of this stack that still live, and there were at least two of those.
-bool TestSession::State::keeps_growing(const OpenScope& scope, const Snapshot& stack) const
-{
-    const auto found = runs.find(scope.name);
-    if (found == runs.end() || found->second.size() < 2) return false; // those before this one
-    const std::vector<Range>& earlier = found->second;
-    constexpr std::ptrdiff_t looked_at = 4;
-    const auto from = std::max(earlier.begin() + 1,
-                               earlier.end() - std::min<std::ptrdiff_t>(looked_at, earlier.end() - earlier.begin()));
-    return std::all_of(from, earlier.end(), [&](const Range& run) {
-        const Snapshot left = heapmark::survivors(run.first, run.last);
-        return std::any_of(left.begin(), left.end(), [&](const Block& block) { return block.stack == stack[0].stack; });
-    });
 }
 
 /// Keeps of the stacks what nothing points to, and notes the others. Returns what was found out.
@@ -287,18 +266,15 @@ Verdict TestSession::State::judge(OpenScope& scope, Range range, const char* fil
 {
     Verdict verdict;
     verdict.name = scope.name;
-    if (scope.expected.empty() && counts(range.first).blocks == 0) return verdict; // the common case, and cheap
+    const bool grows = options.policy == Policy::growth;
+    if (!grows && scope.expected.empty() && counts(range.first).blocks == 0) return verdict; // most, and cheap
     wipe_dead_stack();
 
     std::vector<Snapshot> stacks;
     const Snapshot own = own_blocks(scope, range, verdict);
-    for (const Snapshot& stack : by_stack_of(own)) {
-        if (is_accepted(scope, stack, verdict)) continue;
-        if (options.policy == Policy::growth && !keeps_growing(scope, stack))
-            add(verdict.held, stack);
-        else
-            stacks.push_back(stack);
-    }
+    for (const Snapshot& stack : by_stack_of(own))
+        if (!is_accepted(scope, stack, verdict)) stacks.push_back(stack);
+    if (grows) repeated[scope.name].end_run(range, stacks, verdict.held);
     Explanation why;
     if (options.policy == Policy::lost && !stacks.empty()) why = keep_lost(own, stacks, verdict, frames_end);
     for (const Snapshot& stack : stacks) add(verdict.left, stack);
@@ -307,7 +283,7 @@ Verdict TestSession::State::judge(OpenScope& scope, Range range, const char* fil
         options.max_groups == 0 ? stacks.size() : std::min<std::size_t>(stacks.size(), options.max_groups);
     for (std::size_t i = 0; i < shown; ++i) {
         std::string what;
-        if (options.policy == Policy::growth) what = " again, as each time before";
+        if (grows) what = ", and more each time";
         if (options.policy == Policy::lost) what = how_lost(why, stacks[i][0]);
         Finding& finding =
             verdict.failures.emplace_back(adapters::finding_of(scope.name, stacks[i], what, options.source_root));
@@ -359,6 +335,7 @@ TestSession::TestSession(const TestOptions& options)
     state_ = new State(options);
     state_->previous = newest_session;
     newest_session = this;
+    if (options.policy == Policy::lost) clear_new_blocks();
 }
 
 TestSession::~TestSession()
@@ -401,7 +378,6 @@ Verdict TestSession::leave(const char* file, unsigned line, const void* frames_e
     Verdict verdict = state_->judge(scope, range, file, line, frames_end);
     verdict.used = used;
     state_->judge_faults(scope, verdict, file, line);
-    if (state_->options.policy == Policy::growth) state_->runs[scope.name].push_back(range);
     if (!state_->open.empty()) state_->open.back().inner.push_back({range, scope.judged});
     if (state_->options.github)
         for (const Finding& finding : verdict.failures)

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a test leaves when it is run again and again: Policy::growth.
+#pragma once
+
+#include <heapmark/adapter.hpp>
+
+#include <vector>
+
+namespace heapmark::adapters {
+
+/// Generations from `first` to `last`, in which a test ran.
+struct Range {
+    Generation first;
+    Generation last;
+
+    [[nodiscard]] bool holds(const Block& block) const { return first <= block.generation && block.generation <= last; }
+};
+
+/// The runs of one test.
+class Repetitions {
+public:
+    /// The run that left these stacks has ended. Keeps of them those that the test leaves each time, and adds those of
+    /// which that was seen before and which have not become less: what grows by doubling leaves nothing new for a while.
+    /// `held` counts the rest.
+    void end_run(Range run, std::vector<Snapshot>& stacks, Counts& held);
+
+private:
+    /// A stack by which memory was left each time, and the bytes that were alive when that was seen.
+    struct Growing {
+        Stack stack;
+        std::uint64_t bytes;
+    };
+
+    [[nodiscard]] bool left_each_time(const Stack& stack) const;
+    [[nodiscard]] Snapshot alive(const Stack& stack) const;
+
+    std::vector<Range> runs_;
+    std::vector<Growing> growing_;
+};
+
+} // namespace heapmark::adapters
