@@ -50,8 +50,8 @@ inline constexpr GroupKey by_module = GroupKey::module;
 inline constexpr GroupKey by_thread = GroupKey::thread;
 inline constexpr GroupKey by_generation = GroupKey::generation;
 /// What the block is: named by HEAPMARK_TYPE; else what the functions that asked for it prove ("std::vector<Node> buffer",
-/// "std::make_shared<Node> block"); else the dynamic type of the polymorphic object at its start, where a vtable tells; else
-/// "(unknown type)".
+/// "std::make_shared<Node> block"); else the dynamic type of the polymorphic object at its start, where a vtable tells, or
+/// "coroutine frame of read(Socket&)"; else "(unknown type)".
 inline constexpr GroupKey by_type = GroupKey::type;
 /// The tag_scope that the block was born in; "(no tag)" for none.
 inline constexpr GroupKey by_tag = GroupKey::tag;

@@ -30,7 +30,7 @@ struct FrameNames {
 class Names {
 public:
     virtual const FrameNames& of_frame(Frame frame) = 0;
-    /// Type of the polymorphic object at the start of a block; empty when nothing tells.
+    /// Type of the polymorphic object, or the coroutine's frame, at the start of a block; empty when nothing tells.
     virtual std::string_view type_at(const void* block) = 0;
     /// What a block is: by what the program said of it, by what its stack proves, by its vtable; empty when nothing tells.
     virtual std::string_view type_of(const Block& block) { return type_at(block.address); }

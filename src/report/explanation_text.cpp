@@ -6,6 +6,8 @@
 #include "report/stack_text.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 namespace heapmark::report {
 namespace {
@@ -70,19 +72,57 @@ std::string steps_in_words(const std::vector<Step>& steps, bool closes, analyse:
     return closes ? out + " -> the first" : out;
 }
 
-void append_lost(std::string& out, const LostGroup& group, TextContext& context)
+/// Lost groups of one shape whose roots were born at one stack: a paragraph of the report.
+struct AlikeGroups {
+    std::vector<const LostGroup*> groups;
+    std::vector<Block> roots;
+    bool under_older = false; ///< the roots are no survivors themselves
+    std::size_t blocks = 0;   ///< survivors
+    std::uint64_t bytes = 0;
+};
+
+/// Largest first.
+std::vector<AlikeGroups> alike(const std::vector<LostGroup>& lost)
 {
-    const bool is_old = std::none_of(group.blocks.begin(), group.blocks.end(),
-                                     [&](const Block& block) { return block.address == group.root.address; });
-    out += "\n" + context.paint(Ink::group, "lost: " + count_of(group.blocks.size(), "block") + ", " +
-                                                bytes_in_words(group.blocks.bytes()));
-    out += "  " + traits_in_words(Snapshot::of({group.root}), context.names) + "\n";
-    if (is_old) out += "  under an older lost block of " + bytes_in_words(group.root.size) + ", born here:\n";
-    if (!group.cycle.empty()) out += "  cycle: " + steps_in_words(group.cycle, true, context.names) + "\n";
-    const std::size_t others = group.blocks.size() - (is_old ? 0 : 1);
-    if (others > group.cycle.size() || (others > 0 && group.cycle.empty()))
-        out += "  the root and what only it leads to: " + count_of(others, "other survivor") + "\n";
-    append_stack(out, group.root.stack, context);
+    using Shape = std::tuple<const Frame*, bool, std::size_t, std::size_t>;
+    std::map<Shape, AlikeGroups> by_shape;
+    for (const LostGroup& group : lost) {
+        const bool under_older = std::none_of(group.blocks.begin(), group.blocks.end(),
+                                              [&](const Block& block) { return block.address == group.root.address; });
+        AlikeGroups& all = by_shape[{group.root.stack.begin(), under_older, group.cycle.size(), group.blocks.size()}];
+        all.groups.push_back(&group);
+        all.roots.push_back(group.root);
+        all.under_older = under_older;
+        all.blocks += group.blocks.size();
+        all.bytes += group.blocks.bytes();
+    }
+    std::vector<AlikeGroups> sorted;
+    for (auto& [shape, all] : by_shape) sorted.push_back(std::move(all));
+    std::sort(sorted.begin(), sorted.end(), [](const AlikeGroups& a, const AlikeGroups& b) {
+        return std::tuple(b.bytes, b.blocks, a.roots[0].address) < std::tuple(a.bytes, a.blocks, b.roots[0].address);
+    });
+    return sorted;
+}
+
+void append_lost(std::string& out, const AlikeGroups& all, TextContext& context)
+{
+    const LostGroup& first = *all.groups[0];
+    const std::size_t count = all.groups.size();
+    out +=
+        "\n" + context.paint(Ink::group, "lost: " + count_of(all.blocks, "block") + ", " + bytes_in_words(all.bytes));
+    out += "  " + traits_in_words(Snapshot::of(all.roots), context.names) + "\n";
+    if (all.under_older)
+        out += count == 1 ? "  under an older lost block of " + bytes_in_words(first.root.size) + ", born here:\n"
+                          : "  under " + count_of(count, "older lost block") + ", born here:\n";
+    if (!first.cycle.empty())
+        out += (count == 1 ? "  cycle: " : "  " + count_of(count, "cycle") + ", the first: ") +
+               steps_in_words(first.cycle, true, context.names) + "\n";
+    const std::size_t others = first.blocks.size() - (all.under_older ? 0 : 1);
+    if (others > first.cycle.size() || (others > 0 && first.cycle.empty()))
+        out += (count == 1 ? "  the root and what only it leads to: "
+                           : "  " + count_of(count, "root") + " and what only they lead to: ") +
+               count_of(others * count, "other survivor") + "\n";
+    append_stack(out, first.root.stack, context);
 }
 
 void append_held(std::string& out, const Cluster& cluster, TextContext& context)
@@ -117,13 +157,14 @@ std::string explanation_text(const ExplanationView& why, const TextOptions& opti
     if (!why.gone.empty()) out += "; freed since: " + count_of(why.gone.size(), "block");
     out += "\n";
 
-    const std::size_t all = why.lost_groups.size() + why.clusters.size();
+    const std::vector<AlikeGroups> lost = alike(why.lost_groups);
+    const std::size_t all = lost.size() + why.clusters.size();
     const std::size_t shown = options.max_groups == 0 ? all : std::min(all, options.max_groups);
     for (std::size_t i = 0; i < shown; ++i) {
-        if (i < why.lost_groups.size())
-            append_lost(out, why.lost_groups[i], context);
+        if (i < lost.size())
+            append_lost(out, lost[i], context);
         else
-            append_held(out, why.clusters[i - why.lost_groups.size()], context);
+            append_held(out, why.clusters[i - lost.size()], context);
     }
     LeftOut left_out;
     if (shown < all) left_out.add(count_of(all - shown, "group"), "max_groups=0");

@@ -148,16 +148,13 @@ public:
     std::string_view type_at(const void* block) override
     {
         const KeepErrno keep_errno;
-        std::uintptr_t vtable = 0;
-        if (!platform::safe_read(block, &vtable, sizeof vtable)) return {};
-        const platform::Module* const module = platform::module_at(vtable);
-        if (module == nullptr) return {};
-        const analyse::ColdLock<ProcessNames> lock;
-        Caches& caches = analyse::immortal<Caches>();
-        const std::uint64_t key = Frame{vtable | std::uint64_t{module->id} << 48}.bits;
-        const auto known = caches.types.find(key);
-        if (known != caches.types.end()) return known->second;
-        return caches.types.emplace(key, type_of_vtable(*module, vtable - module->bias, caches)).first->second;
+        std::uintptr_t words[2] = {};
+        if (!platform::safe_read(block, &words, sizeof words) && !platform::safe_read(block, &words, sizeof words[0]))
+            return {};
+        if (words[0] != 0) return type_by(words[0]);
+        // A coroutine that has come to its end has no function to go on with, but one that destroys it.
+        const std::string_view type = type_by(words[1]);
+        return type.starts_with(coroutine_frame) ? type : std::string_view{};
     }
 
     std::string_view type_of(const Block& block) override
@@ -182,6 +179,21 @@ public:
     }
 
 private:
+    static constexpr std::string_view coroutine_frame = "coroutine frame of ";
+
+    /// What a block is that begins with this word.
+    static std::string_view type_by(std::uintptr_t word)
+    {
+        const platform::Module* const module = platform::module_at(word);
+        if (module == nullptr) return {};
+        const analyse::ColdLock<ProcessNames> lock;
+        Caches& caches = analyse::immortal<Caches>();
+        const std::uint64_t key = Frame{word | std::uint64_t{module->id} << 48}.bits;
+        const auto known = caches.types.find(key);
+        if (known != caches.types.end()) return known->second;
+        return caches.types.emplace(key, type_by(*module, word - module->bias, caches)).first->second;
+    }
+
     /// Stacks of the record stay where they are; those of other snapshots are looked at anew if they share a place.
     std::string_view type_of_stack(const Stack& stack)
     {
@@ -222,11 +234,33 @@ private:
         return names;
     }
 
-    /// Itanium C++ ABI 2.5.2: an object's first word points into "vtable for X", past the offset and type_info words.
-    static std::string_view type_of_vtable(const platform::Module& module, std::uintptr_t address, Caches& caches)
+    /// The linked name of the coroutine that a part belongs to. clang's parts have it; those of g++ have it in the name
+    /// of their parameter's type, behind its length: "...18_Z8count_upi.Frame".
+    static std::string coroutine_of(std::string_view part)
+    {
+        constexpr std::string_view frame = ".Frame";
+        if (!part.ends_with(frame)) return std::string(part);
+        for (std::size_t begin = part.find("_Z", 2); begin != std::string_view::npos;
+             begin = part.find("_Z", begin + 2))
+            if (part.substr(0, begin).ends_with(std::to_string(part.size() - begin)))
+                return std::string(part.substr(begin, part.size() - begin - frame.size()));
+        return std::string(part);
+    }
+
+    static std::string_view type_by(const platform::Module& module, std::uintptr_t address, Caches& caches)
     {
         const Symbol symbol = symbol_at(module, address);
-        if (symbol.name == nullptr || address < symbol.begin + 2 * sizeof(void*)) return {};
+        if (symbol.name == nullptr) return {};
+        // Compilers keep a coroutine's frame behind the addresses of its two parts, which are named after it.
+        const std::string_view linked = symbol.name;
+        for (const std::string_view part : {".actor", ".resume", ".destroy"})
+            if (address == symbol.begin && linked.ends_with(part)) {
+                const std::string function = coroutine_of(linked.substr(0, linked.size() - part.size()));
+                return caches.texts.keep(std::string(coroutine_frame) +
+                                         short_function(caches.demangle(function.c_str())));
+            }
+        // Itanium C++ ABI 2.5.2: an object's first word points into "vtable for X", past the offset and type_info words.
+        if (address < symbol.begin + 2 * sizeof(void*)) return {};
         constexpr std::string_view prefix = "vtable for ";
         const std::string_view name = caches.demangle(symbol.name);
         return name.starts_with(prefix) ? caches.texts.keep(short_type(name.substr(prefix.size())))

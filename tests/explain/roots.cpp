@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
 // Roots and their names: the function whose frame or register holds the pointer, thread_local variables of the program
-// and of a library loaded late, numbers of pthread_setspecific keys.
+// and of a library loaded late, numbers of pthread_setspecific keys, lists of what is to be called at the end.
 #include "situations.hpp"
 
 #include <atomic>
 #include <cstdlib>
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <sstream>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
+
+extern "C" void* __dso_handle; // NOLINT(bugprone-reserved-identifier): the ABI's
 
 using heapmark::Reach;
 using heapmark::Root;
@@ -250,6 +254,36 @@ void keys()
     EXPECT(contains(text_of(why), "specific value of key " + std::to_string(made[99])));
 }
 
+// ---------------------------------------------------------------- what is to be called at the end
+
+void free_at_exit(int, void* block) { std::free(block); }
+
+[[gnu::noinline]] Hidden give_to_exit(std::size_t bytes)
+{
+    void* block = nullptr;
+    const Hidden hidden = make(&block, bytes);
+    EXPECT_EQ(on_exit(free_at_exit, block), 0);
+    return hidden;
+}
+
+[[gnu::noinline]] Hidden give_to_thread_end(std::size_t bytes)
+{
+    void* block = nullptr;
+    const Hidden hidden = make(&block, bytes);
+    EXPECT_EQ(__cxxabiv1::__cxa_thread_atexit(std::free, block, &__dso_handle), 0);
+    return hidden;
+}
+
+void exit_lists()
+{
+    const heapmark::Generation g = heapmark::mark("exit lists");
+    std::vector<Hidden> given; // the C library has room for 32 of its own, and makes more
+    for (std::size_t i = 0; i < 80; ++i) given.push_back(give_to_exit(200 + i));
+    for (std::size_t i = 0; i < 20; ++i) given.push_back(give_to_thread_end(300 + i));
+    const heapmark::Explanation why = explain_since(g);
+    for (const Hidden& hidden : given) EXPECT_EQ(reach_of(why, hidden), Reach::held);
+}
+
 } // namespace
 
 int main()
@@ -258,5 +292,6 @@ int main()
     thread_variables();
     thread_variable_of_library();
     keys();
+    exit_lists();
     return verdict();
 }

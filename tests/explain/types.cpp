@@ -2,6 +2,9 @@
 // What blocks are: said by the program, proved by the stack, told by the vtable; and what is not known is not guessed.
 #include "situations.hpp"
 
+#ifdef __cpp_impl_coroutine
+#include <coroutine>
+#endif
 #include <cstdlib>
 #include <functional>
 #include <list>
@@ -83,6 +86,41 @@ void told_by_the_vtable()
     EXPECT(control.find("std::_Sp_counted_ptr<int*") != std::string::npos);
 }
 
+#ifdef __cpp_impl_coroutine
+struct Lazy {
+    struct promise_type {
+        Lazy get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+        std::suspend_always initial_suspend() noexcept { return {}; }
+        std::suspend_always final_suspend() noexcept { return {}; }
+        void return_void() {}
+        void unhandled_exception() {}
+    };
+    std::coroutine_handle<promise_type> handle;
+};
+Lazy count_up(int from)
+{
+    heapmark::escape(&from);
+    co_await std::suspend_always{};
+}
+
+void told_by_the_coroutine()
+{
+    for (const int resumes : {0, 1, 2}) { // begun, on its way, and at its end
+        std::coroutine_handle<> handle;
+        const std::string type = type_made_by([&] {
+            handle = count_up(3).handle;
+            for (int i = 0; i < resumes; ++i) handle.resume();
+            return handle;
+        });
+        EXPECT(type.find("coroutine frame of ") == 0 && type.find("count_up(int)") != std::string::npos);
+        EXPECT_EQ(handle.done(), resumes == 2);
+        handle.destroy();
+    }
+}
+#else
+void told_by_the_coroutine() { std::fprintf(stderr, "coroutines are not tried: this compiler has none\n"); }
+#endif
+
 void not_known()
 {
     EXPECT(same(type_made_by([] { return std::unique_ptr<Plain>(new Plain); }), "(unknown type)"));
@@ -140,6 +178,7 @@ int main()
 {
     proved_by_the_stack();
     told_by_the_vtable();
+    told_by_the_coroutine();
     not_known();
     said_by_the_program();
     return verdict();
