@@ -48,11 +48,12 @@ struct TestOptions {
     std::string source_root;       ///< file names below it are shown relative to it
 };
 
-/// The blocks of one call stack.
+/// What is wrong at one call stack.
 struct Finding {
-    Snapshot blocks;
-    std::string site; ///< function that asked for them
-    std::string file; ///< where, as the compiler recorded it; "" when unknown
+    Snapshot blocks;                ///< that were left; empty for a wrong release
+    const char* rule = "survivors"; ///< or "faults"
+    std::string site;               ///< function that asked for them, or released wrongly
+    std::string file;               ///< where, as the compiler recorded it; "" when unknown
     unsigned line = 0;
     std::string title; ///< one line: who left how much
     std::string text;  ///< the stack, and what can be done about it

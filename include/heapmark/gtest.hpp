@@ -186,7 +186,7 @@ private:
     [[nodiscard]] const char* name() const { return measure_ == Measure::blocks ? " blocks" : " bytes"; }
     void describe(std::ostream* out, bool negated) const
     {
-        *out << "has" << name() << " whose number ";
+        *out << "number of" << name() << " ";
         if (negated)
             inner_.DescribeNegationTo(out);
         else

@@ -74,7 +74,7 @@ std::string location(std::string_view file, unsigned line, std::string_view mess
 
 std::string result(const Finding& finding, const std::string& source_root)
 {
-    std::string out = R"({"ruleId":"survivors","level":"error","message":{"text":)";
+    std::string out = R"({"ruleId":)" + quoted_for_json(finding.rule) + R"(,"level":"error","message":{"text":)";
     out += quoted_for_json(finding.title + "\n" + finding.text) + "}";
     if (!finding.file.empty()) out += R"(,"locations":[)" + location(finding.file, finding.line, "", source_root) + "]";
     if (!finding.blocks.empty()) {
@@ -103,14 +103,16 @@ std::string github_annotation(const Finding& finding, const std::string& source_
         out += "file=" + escaped_for_github(below(source_root, finding.file), true) + ",";
         if (finding.line != 0) out += "line=" + std::to_string(finding.line) + ",";
     }
-    return out + "title=heapmark::" + escaped_for_github(finding.title + "\n" + finding.text, false) + "\n";
+    return out + "title=" + escaped_for_github(finding.title, true) + "::" + escaped_for_github(finding.text, false) +
+           "\n";
 }
 
 std::string sarif(const std::list<Finding>& findings, const std::string& source_root)
 {
     std::string out = R"({"$schema":"https://json.schemastore.org/sarif-2.1.0.json","version":"2.1.0","runs":[{"tool":)"
                       R"({"driver":{"name":"heapmark","rules":[{"id":"survivors","shortDescription":)"
-                      R"({"text":"A test left memory behind"}}]}},"results":[)";
+                      R"({"text":"A test left memory behind"}},{"id":"faults","shortDescription":)"
+                      R"({"text":"A test released memory wrongly"}}]}},"results":[)";
     std::string_view separator = "\n";
     for (const Finding& finding : findings) {
         (out += separator) += result(finding, source_root);

@@ -27,12 +27,8 @@ std::string what_happened(const Fault& fault)
 Finding finding_of(const std::string& test, const Fault& fault, const std::string& source_root)
 {
     const NamedStack& names = names_of(fault.stack);
-    Finding finding;
-    finding.site = site_of(names);
-    if (const NamedCall* place = names.place()) {
-        finding.file = place->call.file;
-        finding.line = place->call.line;
-    }
+    Finding finding = finding_at(names);
+    finding.rule = "faults";
     finding.title = "heapmark: " + test + what_happened(fault);
     finding.text = stack_lines(names, source_root);
     if (fault.birth.address != nullptr)

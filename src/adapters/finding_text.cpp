@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace heapmark::adapters {
 
@@ -59,17 +60,23 @@ std::string in_words(const Root& root)
     return "something";
 }
 
-Finding finding_of(const std::string& test, const Snapshot& stack, const std::string& what,
-                   const std::string& source_root)
+Finding finding_at(const NamedStack& names)
 {
-    const NamedStack& names = names_of(stack[0].stack);
     Finding finding;
-    finding.blocks = stack;
     finding.site = site_of(names);
     if (const NamedCall* place = names.place()) {
         finding.file = place->call.file;
         finding.line = place->call.line;
     }
+    return finding;
+}
+
+Finding finding_of(const std::string& test, const Snapshot& stack, const std::string& what,
+                   const std::string& source_root)
+{
+    const NamedStack& names = names_of(stack[0].stack);
+    Finding finding = finding_at(names);
+    finding.blocks = stack;
     finding.title = "heapmark: " + test + " left " + in_words(stack) + what;
     finding.text = stack_lines(names, source_root);
     finding.text += "asked for with " + std::string(to_string(stack[0].api));
@@ -87,12 +94,16 @@ std::string held_line(const Snapshot& stack, const Explanation& why, const std::
     if (const NamedCall* place = names.place())
         line += "  " + std::string(below(source_root, place->call.file)) + ":" + std::to_string(place->call.line);
     const Path path = why.path(stack[0].address);
-    if (!path.steps.empty()) {
-        line += "  held by " + in_words(path.root);
-        if (path.steps.size() > 1)
-            line +=
-                " through " + std::to_string(path.steps.size() - 1) + (path.steps.size() == 2 ? " block" : " blocks");
-    }
+    if (path.steps.empty()) return line + "\n";
+    const std::string holder = in_words(path.root);
+    line += "  held by " + holder;
+    if (path.steps.size() > 1)
+        line += " through " + std::to_string(path.steps.size() - 1) + (path.steps.size() == 2 ? " block" : " blocks");
+    std::set<std::string> others;
+    for (const Block& block : stack) others.insert(in_words(why.path(block.address).root));
+    others.erase(holder);
+    if (!others.empty())
+        line += ", and by " + (others.size() == 1 ? *others.begin() : std::to_string(others.size()) + " other holders");
     return line + "\n";
 }
 

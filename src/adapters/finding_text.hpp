@@ -21,6 +21,9 @@ namespace heapmark::adapters {
 /// Where a way to a block begins: "global registry", "a variable of draw(Scene&)" ....
 [[nodiscard]] std::string in_words(const Root& root);
 
+/// A finding with its site and place, of which the rest is to be said.
+[[nodiscard]] Finding finding_at(const NamedStack& names);
+
 /// The finding of blocks that share a stack, left by `test`; `what` completes the title.
 [[nodiscard]] Finding finding_of(const std::string& test, const Snapshot& stack, const std::string& what,
                                  const std::string& source_root);

@@ -5,8 +5,12 @@
 
 #include <heapmark/heapmark.hpp>
 
+#include <cstddef>
 #include <cstdlib>
 #include <new>
+
+// <sanitizer/allocator_interface.h>: there when a sanitizer has replaced the allocator.
+extern "C" __attribute__((weak)) std::size_t __sanitizer_get_heap_size(); // NOLINT(bugprone-reserved-identifier)
 
 namespace heapmark {
 namespace {
@@ -43,7 +47,10 @@ Status status() noexcept
     status.stacks = malloc_stack;
     status.unrecorded = record::unrecorded_count();
     status.unstacked = record::unstacked_count();
-    if (!status.malloc_recorded)
+    if (!status.malloc_recorded && __sanitizer_get_heap_size != nullptr)
+        status.problem =
+            "malloc is a sanitizer's: build without -fsanitize=address, leak, memory or thread to use heapmark";
+    else if (!status.malloc_recorded)
         status.problem = "malloc is not heapmark's: link heapmark::heapmark into the program itself (not only into a "
                          "library of it), or preload libheapmark_preload.so";
     else if (!status.new_recorded)
