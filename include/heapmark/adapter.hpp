@@ -2,7 +2,7 @@
 // What all test frameworks have in common: a session that judges what each test left. The headers of the frameworks
 // (gtest.hpp ...) are glue around it; for a framework that has none, or none at all, use it as they do:
 //
-//     heapmark::TestSession session{heapmark::TestOptions{}};
+//     heapmark::TestSession session;
 //     session.enter("parses nothing");
 //     parses_nothing();
 //     const heapmark::Verdict verdict = session.leave();
@@ -86,6 +86,7 @@ class TestSession {
 public:
     /// Errors: std::invalid_argument and std::runtime_error for what `options` name and cannot be read.
     explicit TestSession(const TestOptions& options);
+    TestSession(); ///< with what HEAPMARK_OPTIONS says
     ~TestSession();
     TestSession(const TestSession&) = delete;
     TestSession& operator=(const TestSession&) = delete;

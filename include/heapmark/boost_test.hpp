@@ -55,7 +55,7 @@ public:
         // The place for the text of a checkpoint, which a test would make otherwise, and which is kept.
         ut::unit_test_log_t::instance().set_checkpoint("", 0, std::string(1000, ' '));
         try {
-            session_ = std::make_unique<TestSession>(TestOptions{});
+            session_ = std::make_unique<TestSession>();
         } catch (const std::exception& mistake) {
             std::fprintf(stderr, "heapmark: %s\n", mistake.what());
             std::exit(2);

@@ -26,7 +26,7 @@ public:
     {
         const framework_memory ours;
         try {
-            session_ = std::make_unique<TestSession>(TestOptions{});
+            session_ = std::make_unique<TestSession>();
         } catch (const std::exception& mistake) {
             std::fprintf(stderr, "heapmark: %s\n", mistake.what());
             std::exit(2);

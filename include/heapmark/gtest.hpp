@@ -144,7 +144,7 @@ private:
 
 /// Has each test judged. Call it once, after InitGoogleTest and before RUN_ALL_TESTS.
 /// Errors: what `options` name and cannot be read ends the program with status 2, saying so.
-inline void install(const TestOptions& options = TestOptions{})
+inline void install(const TestOptions& options)
 {
     const framework_memory ours;
     try {
@@ -160,6 +160,17 @@ inline void install(const TestOptions& options = TestOptions{})
     if (options.policy == Policy::growth && ::testing::GTEST_FLAG(repeat) == 1)
         ::testing::GTEST_FLAG(repeat) = static_cast<int>(options.repeats);
 #endif
+}
+
+namespace detail {
+[[gnu::noinline]] inline void install_with_options_of_environment() { install(TestOptions{}); }
+} // namespace detail
+
+/// The same, with what HEAPMARK_OPTIONS says.
+inline void install()
+{
+    detail::install_with_options_of_environment();
+    TestSession::wipe_dead_stack(); // freed texts of those options were there, and main's frame lasts
 }
 
 // ---------------------------------------------------------------- matchers of snapshots

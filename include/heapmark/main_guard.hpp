@@ -18,10 +18,8 @@ namespace heapmark {
 /// Errors: as TestSession.
 class main_guard {
 public:
-    explicit main_guard(const char* name, const TestOptions& options = TestOptions()) : session_(options)
-    {
-        session_.enter(name);
-    }
+    explicit main_guard(const char* name) { session_.enter(name); } ///< with what HEAPMARK_OPTIONS says
+    main_guard(const char* name, const TestOptions& options) : session_(options) { session_.enter(name); }
 
     /// Prints what was left to standard error. Returns `status`; or 1 where that is 0 and something was left, or nothing
     /// could be checked. Call it once, when all that is to be judged is out of scope.
