@@ -3,8 +3,8 @@
 # the same as static library heapmark_backtrace for programs that link the rooms as objects (an object library cannot
 # hold a ready-made object).
 # heapmark is linked into other people's programs, which may have a libbacktrace of their own: here every symbol but the
-# three in use becomes local, those three get names of ours, and its calls of dl_iterate_phdr and open are
-# sent to src/symbolise/debug_info_libbacktrace.cpp, which shows it one file at a time.
+# three in use becomes local, those three get names of ours, and its calls of dl_iterate_phdr, open and its own sort
+# are sent to src/symbolise/debug_info_libbacktrace.cpp, which shows it one file at a time.
 # HEAPMARK_LIBBACKTRACE names the archive; without it one in CMake's search paths is taken (a Conan package, a system's),
 # else the one that comes with gcc, which also serves clang.
 include_guard()
@@ -46,12 +46,13 @@ function(heapmark_embed_libbacktrace)
   set(used backtrace_create_state backtrace_pcinfo backtrace_syminfo)
   list(TRANSFORM used PREPEND "-Wl,--undefined=" OUTPUT_VARIABLE take)
   # Through the compiler, which tells the linker the machine: lld cannot guess it from an archive.
-  set(link "${CMAKE_CXX_COMPILER}" -nostdlib -r)
+  set(link "${CMAKE_CXX_COMPILER}" -nostdlib -r -Wl,--wrap=backtrace_qsort)
   if(CMAKE_CXX_COMPILER_TARGET)
     list(APPEND link "${CMAKE_CXX_COMPILE_OPTIONS_TARGET}${CMAKE_CXX_COMPILER_TARGET}")
   endif()
   set(rename "--redefine-sym=dl_iterate_phdr=heapmark_backtrace_one_module"
-    "--redefine-sym=open=heapmark_backtrace_open" "--redefine-sym=open64=heapmark_backtrace_open64")
+    "--redefine-sym=open=heapmark_backtrace_open" "--redefine-sym=open64=heapmark_backtrace_open64"
+    "--redefine-sym=__wrap_backtrace_qsort=heapmark_backtrace_qsort")
   set(keep "")
   foreach(name IN LISTS used)
     list(APPEND rename "--redefine-sym=${name}=heapmark_${name}")

@@ -11,9 +11,11 @@
 #include "analyse/immortal_text.hpp"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <link.h>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -48,6 +50,38 @@ __attribute__((visibility("hidden"))) int heapmark_backtrace_open(const char* pa
 }
 __attribute__((visibility("hidden"), alias("heapmark_backtrace_open"))) int heapmark_backtrace_open64(const char* path,
                                                                                                       int flags, ...);
+
+/// Stands for the sort of the embedded copy, which looks units and functions up by the last range that begins at or
+/// before an address, and finds nothing where that one has ended but an earlier one has not. Ranges do overlap: the linker
+/// lets the debug information of a dropped copy of an inline function tell of the copy that was kept, which is in the
+/// range of another unit already. So what a range shares with an earlier one is left to that.
+__attribute__((visibility("hidden"))) void heapmark_backtrace_qsort(void* base, std::size_t count, std::size_t size,
+                                                                    int (*compare)(const void*, const void*))
+{
+    std::qsort(base, count, size, compare);
+    struct Range { // as the start of unit_addrs and function_addrs of libbacktrace's dwarf.c
+        std::uintptr_t low;
+        std::uintptr_t high;
+        const void* of;
+    };
+    if (size != sizeof(Range) || count == 0) return;
+    // Lines and symbols are of that size, too. Of all orders only that of ranges puts the longer first.
+    const Range shorter{10, 20, nullptr};
+    const Range longer{10, 30, nullptr};
+    if (compare(&shorter, &longer) <= 0) return;
+    const std::span<Range> ranges(static_cast<Range*>(base), count);
+    Range before = ranges[0];
+    for (Range& range : ranges) {
+        if (range.low > before.low && range.low < before.high) {
+            if (range.high <= before.high)
+                range = before;
+            else
+                range.low = before.high;
+        }
+        if (range.high > before.high) before = range;
+    }
+    std::qsort(base, count, size, compare);
+}
 
 /// Stands for dl_iterate_phdr in the embedded copy. An empty name means "the file that the state was made with".
 __attribute__((visibility("hidden"))) int

@@ -53,6 +53,22 @@ TEST_CASE("an address in no module has no name")
     CHECK(resolve(Frame{0}).size() == 1);
 }
 
+namespace {
+const void* visited_from = nullptr;
+[[gnu::noinline]] void note_visit() { visited_from = __builtin_return_address(0); }
+} // namespace
+
+TEST_CASE("code behind an inline function of which two sources tell has its line")
+{
+    Library library(SHARED_INLINE);
+    library.symbol<int(void (*)())>("run_only")(note_visit);
+    const std::vector<Call> calls = resolve(frame_of(visited_from));
+    REQUIRE(calls.size() == 1);
+    CHECK(calls[0].function == "Only::run(void (*)())");
+    CHECK(file_name(calls[0].file) == "shared_inline_one.cpp");
+    CHECK(calls[0].line == 8);
+}
+
 TEST_CASE("the vDSO is a module without a file")
 {
     const unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
