@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Checks that README.md tells the truth.
+"""Checks that README.md, and the pages of docs/, tell the truth.
 
-Code     a ```cpp block occurs word for word in examples/
+Code     a ```cpp block of README.md occurs word for word in examples/
 Commands in a ```console block, `$ ./dev X` is a command of dev; anything else is run in the root of the project with
          build/demo/ standing for this build, and what follows it is what it prints, where a line "..." stands for any
          lines, and addresses, durations, process ids and the project's path are not compared; an `export` holds
@@ -59,22 +59,32 @@ def check_command(command: str, expected: str, root: str, build: str) -> list[st
         return [] if done.returncode == 0 else [f"$ {command}\nended with {done.returncode}:\n{done.stdout}"]
     if agrees(normalised(expected, root), normalised(done.stdout, root)):
         return []
-    return [f"$ {command}\nprints\n{done.stdout}\nand README.md says\n{expected}"]
+    return [f"$ {command}\nprints\n{done.stdout}\nand the page says\n{expected}"]
+
+
+def check_page(page: pathlib.Path, root: str, build: str) -> list[str]:
+    """Commands and links of one page; blocks of C++ in docs are cut short for the reader."""
+    text = page.read_text()
+    wrong = []
+    for command, expected in [pair for block in blocks(text, "console") for pair in commands(block)]:
+        wrong += check_command(command, expected, root, build)
+    for link in re.findall(r"\]\(([^)#]+)\)", text):
+        if "://" not in link and not (page.parent / link).exists():
+            wrong.append(f"{page.name}: link to {link}, which is not there")
+    return wrong
 
 
 def check(root: str, build: str) -> list[str]:
-    text = pathlib.Path(root, "README.md").read_text()
+    readme = pathlib.Path(root, "README.md")
+    text = readme.read_text()
     examples = [path.read_text() for path in sorted(pathlib.Path(root, "examples").glob("*.cpp"))]
     wrong = [f"not in any example:\n{block}" for block in blocks(text, "cpp")
              if not any(block in example for example in examples)]
     pairs = [pair for block in blocks(text, "console") for pair in commands(block)]
     if len(pairs) < 3 or not any(expected.strip() for _, expected in pairs):
         wrong.append("README.md has too few commands, or none with its output")
-    for command, expected in pairs:
-        wrong += check_command(command, expected, root, build)
-    for link in re.findall(r"\]\(([^)#]+)\)", text):
-        if "://" not in link and not pathlib.Path(root, link).exists():
-            wrong.append(f"link to {link}, which is not there")
+    for page in [readme, *sorted(pathlib.Path(root, "docs").glob("*.md"))]:
+        wrong += check_page(page, root, build)
     return wrong
 
 
