@@ -24,6 +24,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace heapmark::boost_test_adapter {
@@ -149,7 +150,7 @@ private:
         void setup() override {}
         void teardown() override
         {
-            TestSession::wipe_dead_stack();
+            listener_.session_->wipe_before_leave();
             listener_.leave(unit_, frames_end_);
         }
 
@@ -179,8 +180,7 @@ private:
         tell(verdict.notes);
         for (const Finding& finding : verdict.failures)
             fail(finding.file, finding.line, finding.title + "\n" + finding.text);
-        if (*TestSession::problem() != '\0' && !told_problem_) {
-            told_problem_ = true;
+        if (std::exchange(untried_, false) && *TestSession::problem() != '\0') {
             fail(file, line,
                  std::string("heapmark: no allocation is recorded, so no test is checked\n") + TestSession::problem());
         }
@@ -208,7 +208,7 @@ private:
     std::optional<framework_memory> framework_; ///< set while what is allocated is Boost.Test's
     std::vector<ut::test_unit_id> open_;        ///< units that have begun, the innermost last
     bool whole_ = false;
-    bool told_problem_ = false;
+    bool untried_ = true;                       ///< whether allocations are recorded at all
 };
 
 inline Listener listener;

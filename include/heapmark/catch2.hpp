@@ -25,6 +25,7 @@
 #include <exception>
 #include <memory>
 #include <set>
+#include <utility>
 
 namespace heapmark::catch2_adapter {
 
@@ -74,7 +75,7 @@ public:
 
     void sectionEnded(const Catch::SectionStats& section) override
     {
-        TestSession::wipe_dead_stack();
+        session_->wipe_before_leave();
         judge(section);
     }
 
@@ -89,8 +90,7 @@ public:
         std::fflush(stdout);
         for (const Finding& finding : verdict.failures)
             fail(finding.file, finding.line, finding.title + "\n" + finding.text);
-        if (*TestSession::problem() != '\0' && !told_problem_) {
-            told_problem_ = true;
+        if (std::exchange(untried_, false) && *TestSession::problem() != '\0') {
             fail(place.file, static_cast<unsigned>(place.line),
                  std::string("heapmark: no allocation is recorded, so no test is checked\n") + TestSession::problem());
         }
@@ -122,7 +122,7 @@ private:
     std::unique_ptr<TestSession> session_;
     std::string name_;
     int depth_ = 0;
-    bool told_problem_ = false;
+    bool untried_ = true; ///< whether allocations are recorded at all
 };
 
 inline const Catch::ListenerRegistrar<Listener> registered

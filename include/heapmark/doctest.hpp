@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <exception>
 #include <memory>
+#include <utility>
 
 namespace heapmark::doctest_adapter {
 
@@ -42,7 +43,7 @@ public:
 
     void test_case_end(const ::doctest::CurrentTestCaseStats& constant_stats) override
     {
-        TestSession::wipe_dead_stack();
+        session_->wipe_before_leave();
         judge(constant_stats);
     }
 
@@ -52,8 +53,7 @@ public:
         const Verdict verdict = session_->leave(test_->m_file.c_str(), test_->m_line);
         std::fputs(verdict.notes.c_str(), stdout);
         for (const Finding& finding : verdict.failures) fail(finding.file.c_str(), finding.line, finding);
-        if (*TestSession::problem() != '\0' && !told_problem_) {
-            told_problem_ = true;
+        if (std::exchange(untried_, false) && *TestSession::problem() != '\0') {
             Finding finding;
             finding.title = "heapmark: no allocation is recorded, so no test is checked";
             finding.text = TestSession::problem();
@@ -109,7 +109,7 @@ private:
     const ::doctest::TestCaseData* test_ = nullptr;
     int added_asserts_ = 0;
     int added_cases_ = 0;
-    bool told_problem_ = false;
+    bool untried_ = true; ///< whether allocations are recorded at all
 };
 
 inline const int registered = ::doctest::registerReporter<Listener>("heapmark", 0, false);

@@ -58,7 +58,7 @@ public:
     void OnEnvironmentsSetUpStart(const ::testing::UnitTest& /*suites*/) override { session_.enter("the environment"); }
     void OnEnvironmentsTearDownEnd(const ::testing::UnitTest& /*suites*/) override
     {
-        TestSession::wipe_dead_stack();
+        session_.wipe_before_leave();
         leave(nullptr, 0, Properties::none);
     }
 
@@ -69,7 +69,7 @@ public:
     }
     void OnTestSuiteEnd(const ::testing::TestSuite& /*suite*/) override
     {
-        TestSession::wipe_dead_stack();
+        session_.wipe_before_leave();
         leave(nullptr, 0, Properties::left);
     }
 
@@ -80,7 +80,7 @@ public:
     }
     void OnTestEnd(const ::testing::TestInfo& test) override
     {
-        TestSession::wipe_dead_stack();
+        session_.wipe_before_leave();
         leave(test.file(), test.line(), Properties::used_and_left);
     }
 

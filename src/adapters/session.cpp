@@ -365,6 +365,11 @@ const TestOptions& TestSession::options() const noexcept { return state_->option
     escape(&dead[0]);
 }
 
+void TestSession::wipe_before_leave() const noexcept
+{
+    if (!state_->open.empty() && counts(state_->open.back().first).blocks != 0) wipe_dead_stack();
+}
+
 const char* TestSession::problem() noexcept
 {
     const Status now = status();

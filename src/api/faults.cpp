@@ -39,7 +39,9 @@ Faults faults()
     all.mismatched_releases = record::fault_count(record::FaultKind::mismatched_release);
     all.double_frees = record::fault_count(record::FaultKind::double_free);
     all.unknown_frees = record::fault_count(record::FaultKind::unknown_free);
-    for (std::size_t index = 0; index < record::kept_faults; ++index)
+    const std::uint64_t counted = all.mismatched_releases + all.double_frees + all.unknown_frees;
+    const auto kept_at_most = static_cast<std::size_t>(std::min<std::uint64_t>(counted, record::kept_faults));
+    for (std::size_t index = 0; index < kept_at_most; ++index)
         if (const record::FaultDetail* detail = record::kept_fault(index)) all.details.push_back(fault_of(*detail));
     return all;
 }
