@@ -73,6 +73,19 @@ def measure_report(plan: measure.Plan) -> dict[str, float]:
     return process.run([f"{plan.built}/bench_heapmark", "report"], {}, plan.scratch, plan.timeout)
 
 
+def measure_lost(plan: measure.Plan) -> dict[str, list[float]]:
+    """Milliseconds of heapmark and of LeakSanitizer, in turn; [] where one cannot run."""
+    taken: dict[str, list[float]] = {"heapmark": [], "lsan": []}
+    for _ in range(plan.rounds):
+        for variant, values in taken.items():
+            command = [f"{plan.built}/bench_{variant}", "lost", "--size", str(plan.old_blocks), "--seconds", str(plan.seconds)]
+            try:
+                values.append(process.run(command, {}, plan.scratch, plan.timeout)["lost_ms"])
+            except (process.NoFigure, OSError) as failure:
+                say(f"lost, {variant}: {failure}")
+    return taken
+
+
 def say(text: str) -> None:
     print(text, flush=True)
 
@@ -90,10 +103,11 @@ def main() -> int:
         say(table_of_peers(everybody))
         parts = measure_parts(plan, chosen.quick)
         reported = measure_report(plan)
+        lost = measure_lost(plan)
         results = measure.measure(plan, everybody, say)
         sizes = [1_000, 10_000] if chosen.quick else [10_000, 100_000, 1_000_000, 4_000_000, 10_000_000]
         curves = curve.measure_curve(plan, sizes, say)
-    reached = goals.all_goals(results, curves, parts, reported)
+    reached = goals.all_goals(results, curves, parts, reported, lost)
     report.write(output, plan, everybody, results, curves, parts, reached, described)
     say("\n" + report.goal_table(reached))
     if chosen.quick:

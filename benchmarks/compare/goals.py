@@ -29,7 +29,8 @@ def scaled(value: float | None, factor: float) -> float | None:
     return None if value is None else value * factor
 
 
-def all_goals(results: Results, curve: list, parts: dict[str, dict[str, float]], report: dict[str, float]) -> list[Goal]:
+def all_goals(results: Results, curve: list, parts: dict[str, dict[str, float]], report: dict[str, float],
+              lost: dict[str, list[float]]) -> list[Goal]:
     def ratio(workload: str, threads: int, peer: str = LINKED) -> float | None:
         return median_of(results.ratios(Cell(workload, threads), peer, "ns_per_operation"))
 
@@ -71,7 +72,12 @@ def all_goals(results: Results, curve: list, parts: dict[str, dict[str, float]],
         for size, name in ((1_000_000, "1 M"), (4_000_000, "4 M")):
             goals.append(Goal(f"`survivors` of 100 new blocks, {how}, among {name} old ones", 50, "µs",
                               point(series, size), "" if point(series, size) else "not among the sizes of this run"))
+    lost_ratio = median_of([ours / theirs for ours, theirs in zip(lost["heapmark"], lost["lsan"])])
+    lost_told = (told(median_of(lost["heapmark"]), "", " ms") + told(median_of(lost["lsan"]), ", LeakSanitizer ", " ms")
+                 or "LeakSanitizer is not there")
     return [*goals,
+            Goal("`explain` of 10 lost blocks beside 1 M live ones of 64 bytes, ÷ LeakSanitizer's check of the same heap", 0.5,
+                 "", lost_ratio, lost_told),
             Goal("`counts(g)` when nothing survived", 2, "µs", scaled(asked("counts_ns"), 1e-3)),
             Goal("`mark`", 50, "ns", asked("mark_ns"),
                  told(part("mark_and_first_birth", "ns"), "", " ns", " with the first birth after it")),

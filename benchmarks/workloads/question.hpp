@@ -15,6 +15,11 @@ public:
     /// Asks. `expected` blocks were allocated since the mark and are all still live; ends the process when the answer
     /// is not that.
     virtual void ask(std::size_t expected) = 0;
+
+    /// Whether it can be asked about lost blocks alone, and tells without a report.
+    virtual bool can_tell_lost() { return false; }
+    /// Asks which blocks are lost. `expected` are, of those allocated since the mark, where it can tell; else none is.
+    virtual void ask_lost(std::size_t expected) { ask(expected); }
 };
 
 /// nullptr, where nobody who watches can be asked from inside the process.

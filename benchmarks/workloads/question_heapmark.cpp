@@ -22,6 +22,16 @@ public:
         std::exit(1);
     }
 
+    bool can_tell_lost() override { return true; }
+    void ask_lost(std::size_t expected) override
+    {
+        const heapmark::Explanation why = heapmark::explain(heapmark::survivors(since_));
+        if (why.complete() && why.lost().size() + 1 >= expected) return; // a stale word may hold one
+        std::fprintf(stderr, "%zu lost, and the search was %s\n", why.lost().size(),
+                     why.complete() ? "whole" : "not whole");
+        std::exit(1);
+    }
+
 private:
     heapmark::Generation since_{};
 };

@@ -14,7 +14,7 @@ namespace bench {
 struct Settings {
     unsigned threads = 1;
     double seconds = 0.25;
-    std::size_t size = 0;   ///< old blocks of `million`; bytes of the document of `json`
+    std::size_t size = 0;   ///< old blocks of `million` and `lost`; bytes of the document of `json`
     bool scattered = false; ///< `million`: new blocks fill holes all over the heap instead of lying together
 };
 
@@ -79,6 +79,7 @@ void run_json(const Settings& settings);
 void run_sqlite(const Settings& settings);
 void run_handoff(const Settings& settings);
 void run_million(const Settings& settings);
+void run_lost(const Settings& settings);
 void run_report(const Settings& settings);
 
 } // namespace bench

@@ -85,11 +85,14 @@ bool Reachability::search(std::span<const RootRange> roots) noexcept
     for (std::uint32_t i = 0; i < roots.size() && !done(); ++i)
         read_root(roots[i],
                   [&](Node node, std::uint64_t offset) { reach(node, Link::from_root(i, offset / word_bytes)); });
-    constexpr std::size_t ahead = 8; // blocks lie anywhere: their memory is asked for before its turn
+    constexpr std::size_t ahead = 20; // blocks lie anywhere: their memory is asked for before its turn
     for (std::size_t next = 0; next < queue_.size() && !done(); ++next) {
         if (next + 2 * ahead < queue_.size()) __builtin_prefetch(&blocks[queue_[next + 2 * ahead]]);
-        if (next + ahead < queue_.size())
-            __builtin_prefetch(reinterpret_cast<const void*>(blocks[queue_[next + ahead]].begin)); // NOLINT
+        if (next + ahead < queue_.size()) {
+            const Extent& soon = blocks[queue_[next + ahead]];
+            __builtin_prefetch(reinterpret_cast<const void*>(soon.begin));             // NOLINT
+            __builtin_prefetch(reinterpret_cast<const void*>(soon.content_end() - 1)); // NOLINT: few are in one line
+        }
         const Node from = queue_[next];
         const Extent& block = blocks[from];
         read_words(block.begin, block.content_end(), [&](std::uintptr_t word, std::uintptr_t address) {
