@@ -7,6 +7,7 @@
 #include "analyse/block_index.hpp"
 #include "platform/memory_regions.hpp"
 
+#include <atomic>
 #include <cstdint>
 
 namespace heapmark::analyse {
@@ -20,8 +21,8 @@ struct RootRange {
     bool of_allocator;
 };
 
-/// How a block is reached: from a word of a root range or of another block.
-class Link {
+/// How a block is reached: from a word of a root range or of another block. Set and read as one word by several threads.
+class alignas(8) Link {
 public:
     constexpr Link() noexcept = default;
     static constexpr Link from_root(std::uint32_t range, std::uint64_t word) noexcept
@@ -69,7 +70,11 @@ public:
     explicit Reachability(const BlockIndex& index) noexcept : index_(index) {}
 
     /// Where memory may be read. Optional, since a fault is survived, but debuggers stop at each.
-    void set_regions(const platform::PageVector<platform::MemoryRegion>* regions) noexcept { regions_ = regions; }
+    void set_regions(const platform::PageVector<platform::MemoryRegion>* regions) noexcept
+    {
+        regions_ = regions;
+        reader_ = Reader(regions);
+    }
 
     /// Ends the search as soon as all blocks that are `wanted` (one byte a node) have been reached.
     void stop_when_reached(const platform::PageVector<std::uint8_t>& wanted, std::size_t count) noexcept
@@ -80,6 +85,14 @@ public:
 
     /// A word that is no pointer as it is may be one when masked: for pointers with bits of the program's own in them.
     void set_pointer_mask(std::uintptr_t mask) noexcept { pointer_mask_ = mask; }
+
+    /// How many threads of the system's help to follow pointers, and from how many blocks at one distance on. The links of
+    /// blocks that several ways of the same length lead to are then those of any of them.
+    void share_work(unsigned helpers, std::size_t worth_sharing) noexcept
+    {
+        helpers_ = helpers;
+        worth_sharing_ = worth_sharing;
+    }
 
     /// Follows everything. Roots of a lower index win among ways of the same length. False when memory ran out.
     [[nodiscard]] bool search(std::span<const RootRange> roots) noexcept;
@@ -102,9 +115,31 @@ public:
                                    platform::PageVector<Edge>& edges) noexcept;
 
 private:
-    template <class Visit>
-    void read_words(std::uintptr_t begin, std::uintptr_t end, Visit visit) noexcept;
-    [[nodiscard]] std::uintptr_t next_readable(std::uintptr_t address) noexcept;
+    /// Reads memory for one thread.
+    class Reader {
+    public:
+        explicit Reader(const platform::PageVector<platform::MemoryRegion>* regions = nullptr) noexcept
+            : regions_(regions)
+        {}
+        template <class Visit>
+        void read_words(std::uintptr_t begin, std::uintptr_t end, Visit visit) noexcept;
+
+    private:
+        [[nodiscard]] std::uintptr_t next_readable(std::uintptr_t address) noexcept;
+
+        const platform::PageVector<platform::MemoryRegion>* regions_;
+        std::uintptr_t readable_begin_ = 0; ///< of the region that was last read in
+        std::uintptr_t readable_end_ = ~std::uintptr_t{0};
+    };
+    class SharedLevels;
+
+    void follow_level(std::size_t begin, std::size_t end) noexcept;
+    void prefetch_around(std::size_t next, std::size_t end) const noexcept;
+    [[nodiscard]] bool done() const noexcept { return out_of_memory_ || ended_early(); }
+    [[nodiscard]] bool nothing_is_wanted() noexcept
+    {
+        return wanted_ != nullptr && std::atomic_ref(wanted_left_).load(std::memory_order_relaxed) == 0;
+    }
     [[nodiscard]] Node node_at(std::uintptr_t word) const noexcept;
     template <class Visit>
     void read_root(const RootRange& range, Visit visit) noexcept;
@@ -116,8 +151,9 @@ private:
     const platform::PageVector<std::uint8_t>* wanted_ = nullptr;
     std::size_t wanted_left_ = 0;
     std::uintptr_t pointer_mask_ = ~std::uintptr_t{0};
-    std::uintptr_t readable_begin_ = 0; ///< of the region that was last read in
-    std::uintptr_t readable_end_ = ~std::uintptr_t{0};
+    unsigned helpers_ = 0;
+    std::size_t worth_sharing_ = 0;
+    Reader reader_;
     platform::PageVector<Link> links_;
     platform::PageVector<Node> queue_;
     bool out_of_memory_ = false;

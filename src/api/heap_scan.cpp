@@ -2,6 +2,7 @@
 #include "api/heap_scan.hpp"
 
 #include "api/mapped_roots.hpp"
+#include "platform/bare_threads.hpp"
 #include "platform/guarded_copy.hpp"
 #include "platform/mapped_memory.hpp"
 #include "platform/monotonic_clock.hpp"
@@ -191,6 +192,8 @@ private:
         platform::PageVector<analyse::RootRange> ranges;
         for (const platform::Root& root : scan_.roots)
             if (!ranges.push_back({root.begin, root.end, root.of_allocator})) return false;
+        constexpr std::size_t worth_sharing = 8192; // blocks; some 200 us for one processor
+        scan_.reachability.share_work(platform::idle_processors(), worth_sharing);
         if (!scan_.reachability.search(ranges)) return false;
         scan_.searched = true;
         if (options_.dominated && !scan_.reachability.edges_of_reached(scan_.held_edges)) return false;

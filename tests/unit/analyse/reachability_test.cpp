@@ -109,6 +109,53 @@ TEST_CASE("the block around an address, as by comparing with every block")
     CHECK(empty.find(0x1000) == no_node);
 }
 
+TEST_CASE("several threads reach the same blocks as one, by ways as short")
+{
+    std::mt19937_64 random(7);
+    for (int round = 0; round < 30; ++round) {
+        const InventedHeap heap(20'000);
+        REQUIRE(heap.index_is_built);
+        const auto any = [&] { return static_cast<Node>(random() % heap.blocks.size()); };
+        for (Node node = 0; node < heap.blocks.size(); ++node)
+            for (std::size_t i = random() % 3; i > 0; --i) heap.point(node, random() % InventedHeap::words, any());
+        std::vector<std::uintptr_t> roots(50);
+        for (std::uintptr_t& word : roots) word = heap.blocks[any()].begin;
+
+        const platform::FaultGuard guard;
+        Reachability alone(heap.index);
+        Reachability together(heap.index);
+        together.share_work(3, 16);
+        const std::vector<RootRange> ranges = roots_of(roots);
+        REQUIRE(alone.search(ranges));
+        REQUIRE(together.search(ranges));
+        REQUIRE(together.order().size() == alone.order().size());
+        const auto length = [](const Reachability& search, Node node) {
+            std::size_t steps = 0;
+            for (; !search.link(node).is_root(); node = search.link(node).node()) ++steps;
+            return steps;
+        };
+        std::size_t different = 0;
+        std::size_t last = 0;
+        for (const Node node : together.order()) {
+            const std::size_t steps = length(together, node);
+            if (!alone.is_reached(node) || steps != length(alone, node) || steps < last) ++different;
+            last = steps;
+        }
+        CHECK(different == 0);
+
+        // It ends early when what is wanted has been reached.
+        platform::PageVector<std::uint8_t> wanted;
+        REQUIRE(wanted.resize(heap.blocks.size()));
+        wanted[alone.order()[alone.order().size() / 2]] = 1;
+        Reachability ending(heap.index);
+        ending.share_work(3, 16);
+        ending.stop_when_reached(wanted, 1);
+        REQUIRE(ending.search(ranges));
+        CHECK(ending.ended_early());
+        CHECK(ending.is_reached(alone.order()[alone.order().size() / 2]));
+    }
+}
+
 TEST_CASE("blocks that lie terabytes apart cost no more than near ones")
 {
     const auto faults = [] {
