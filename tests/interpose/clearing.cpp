@@ -11,6 +11,8 @@
 
 namespace {
 
+constexpr std::size_t sizes[] = {1, 8, 24, 25, 100, 1000, 1025, 5000, 40'000};
+
 bool is_clear(const void* block, std::size_t from = 0)
 {
     const auto* bytes = static_cast<const unsigned char*>(block);
@@ -41,7 +43,7 @@ bool all_clear(Take take)
 {
     bool clear = true;
     leave_words();
-    for (const std::size_t size : {1, 8, 24, 25, 100, 1000, 1025, 5000, 40'000}) {
+    for (const std::size_t size : sizes) {
         void* block = take(size);
         clear = clear && is_clear(block);
         std::free(filled(block));
@@ -61,7 +63,7 @@ int main()
     EXPECT(all_clear([](std::size_t size) { return realloc(nullptr, size); }));
 
     leave_words();
-    for (const std::size_t size : {1, 24, 100, 1000, 5000}) {
+    for (const std::size_t size : sizes) {
         void* one = ::operator new(size);
         EXPECT(is_clear(one));
         ::operator delete(filled(one));
