@@ -31,6 +31,8 @@ class HeapmarkConan(ConanFile):
     def requirements(self):
         # Boost.Intrusive, in the sources alone.
         self.requires("boost/[>=1.74 <2]", visible=False, libs=False, options={"header_only": True})
+        # The command line of the program, headers too.
+        self.requires("cli11/[>=2.1 <3]", visible=False, libs=False)
 
     def layout(self):
         cmake_layout(self)

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSL-1.0
+// The subcommands of the program. Each adds itself to the command line; what it returns is the exit status.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+} // namespace CLI
+
+namespace heapmark::program {
+
+inline constexpr int all_well = 0;
+inline constexpr int leaked = 1;
+inline constexpr int unusable = 2; ///< arguments or input
+
+using Command = std::function<int()>;
+
+/// Sets `chosen` when the command line names this one.
+void add_match(CLI::App& app, Command& chosen);
+void add_run(CLI::App& app, Command& chosen);
+
+} // namespace heapmark::program
