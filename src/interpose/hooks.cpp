@@ -6,6 +6,7 @@
 #include "interpose/underlying.hpp"
 #include "platform/modules.hpp"
 #include "platform/options.hpp"
+#include "trace/writer.hpp"
 
 #include <bit>
 #include <cerrno>
@@ -97,6 +98,11 @@ std::uint32_t site_of(platform::ThreadState& thread, const capture::Caller& call
     return site;
 }
 
+std::uint32_t release_site(platform::ThreadState& thread, const void* frame) noexcept
+{
+    return site_of(thread, capture::caller_of(frame), {Api::unknown, 0, thread.tag});
+}
+
 [[gnu::cold, gnu::noinline]] void fault(platform::ThreadState& thread, record::FaultDetail detail, const Exit& exit,
                                         const void* block, const void* frame) noexcept
 {
@@ -105,7 +111,7 @@ std::uint32_t site_of(platform::ThreadState& thread, const capture::Caller& call
     detail.thread = thread.thread;
     detail.released_by = exit.name;
     detail.address = reinterpret_cast<std::uintptr_t>(block);
-    detail.release_site = site_of(thread, capture::caller_of(frame), {Api::unknown, 0, thread.tag});
+    detail.release_site = release_site(thread, frame);
     record::keep_fault(detail);
     if (auto* listener = record::fault_listener.load(std::memory_order_acquire)) listener(detail);
     errno = saved_errno;
@@ -174,7 +180,7 @@ void clear_tail(void* resized, const record::Death& before, std::size_t requeste
 
 } // namespace
 
-void record_birth(void* block, std::size_t requested_bytes, Door door, const void* frame) noexcept
+void record_birth(void* block, std::size_t requested_bytes, Door door, const void* frame, bool was_resized) noexcept
 {
     platform::ThreadState& thread = platform::thread_state;
     if (thread.phase == platform::ThreadState::Phase::unseen) [[unlikely]]
@@ -189,6 +195,8 @@ void record_birth(void* block, std::size_t requested_bytes, Door door, const voi
     if (kind == record::Kind::internal || thread.ignore_depth != 0 ||
         !record::plain_birth(thread, block, sizes, kind, site)) [[unlikely]]
         record::birth(thread, block, sizes, kind, site);
+    if (trace::is_written() && kind != record::Kind::internal) [[unlikely]]
+        trace::write_allocation(thread, block, requested_bytes, site, was_resized);
 }
 
 void clear(void* block, std::size_t requested_bytes) noexcept
@@ -211,6 +219,8 @@ void release_slowly(void* block, const Exit& exit, Stated stated, const void* fr
         if (detail.mismatch != record::Mismatch::none) fault(thread, detail, exit, block, frame);
     } else if (death.outcome != record::Death::Outcome::internal)
         given_back = release_of_no_block(thread, death, block, exit, frame);
+    if (trace::is_written() && death.outcome != record::Death::Outcome::internal) [[unlikely]]
+        trace::write_release(thread, block, release_site(thread, frame), given_back);
     if (given_back) underlying.free(block);
     errno = saved_errno;
 }
@@ -235,6 +245,7 @@ void* resize(void* block, std::size_t requested_bytes, Api api, const void* fram
     case record::Death::Outcome::unknown:
         // Nothing may be read from a block that is not one: a new block is the most that can be given.
         if (!release_of_no_block(thread, step.before(), block, exit, frame)) {
+            if (trace::is_written()) trace::write_release(thread, block, release_site(thread, frame), false);
             void* fresh = underlying.malloc(padded(requested_bytes));
             if (fresh != nullptr) record_birth(fresh, requested_bytes, {api, record::Kind::malloc_family}, frame);
             return fresh;
@@ -242,18 +253,25 @@ void* resize(void* block, std::size_t requested_bytes, Api api, const void* fram
         break;
     }
 
+    const bool traced = trace::is_written() && step.before().outcome != record::Death::Outcome::internal;
     if (requested_bytes == 0) { // As glibc: frees and returns nothing, whatever the allocator underneath does.
         step.done();
+        if (traced) trace::write_release(thread, block, release_site(thread, frame), true);
         underlying.free(block);
         return nullptr;
     }
+    if (traced) [[unlikely]]
+        trace::write_resize(thread, block, release_site(thread, frame));
     void* resized = underlying.realloc(block, padded(requested_bytes));
     if (resized == nullptr) {
         step.keep();
+        if (traced) trace::write_failed_resize(thread);
         return nullptr;
     }
     step.done();
-    recorded(resized, requested_bytes, {api, record::Kind::malloc_family}, frame);
+    const Door door{api, record::Kind::malloc_family};
+    if (!record_birth_quickly(resized, requested_bytes, door, frame))
+        record_birth(resized, requested_bytes, door, frame, traced);
     if (record::clears_new_blocks.load(std::memory_order_relaxed)) [[unlikely]]
         clear_tail(resized, step.before(), requested_bytes);
     return resized;

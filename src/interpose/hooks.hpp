@@ -4,6 +4,7 @@
 
 #include "capture/known_stacks.hpp"
 #include "interpose/underlying.hpp"
+#include "platform/slow_paths.hpp"
 #include "record/depot.hpp"
 #include "record/faults.hpp"
 #include "record/recorder.hpp"
@@ -31,8 +32,9 @@ struct Stated {
     std::size_t alignment = unstated;
 };
 
-/// Records a block that the allocator underneath has just handed out.
-void record_birth(void* block, std::size_t requested_bytes, Door door, const void* frame) noexcept;
+/// Records a block that the allocator underneath has just handed out; `was_resized`: by a realloc of a block.
+void record_birth(void* block, std::size_t requested_bytes, Door door, const void* frame,
+                  bool was_resized = false) noexcept;
 
 /// record_birth() of a block of glibc's, at a stack that the thread has seen before.
 /// False where it takes longer: then nothing has happened.
@@ -41,7 +43,7 @@ void record_birth(void* block, std::size_t requested_bytes, Door door, const voi
 {
     platform::ThreadState& thread = platform::thread_state;
     capture::KnownStacks* const known = thread.known_stacks;
-    if (known == nullptr || (thread.guard_depth | thread.ignore_depth) != 0 || !underlying.glibc) [[unlikely]]
+    if (known == nullptr || (thread.guard_depth | thread.ignore_depth) != 0 || platform::has_slow_reasons()) [[unlikely]]
         return false;
     const record::SiteKey key{door.api, door.alignment_log2, thread.tag};
     const std::uint32_t site = known->find(capture::caller_of(frame), key.word());
@@ -79,7 +81,7 @@ template <const Exit& TheExit>
 {
     if (block == nullptr) return;
     // glibc's free keeps errno itself since 2.33.
-    if (!underlying.glibc || stated.alignment != unstated ||
+    if (platform::has_slow_reasons() || stated.alignment != unstated ||
         !record::plain_death(platform::thread_state, block, TheExit.kind, stated.bytes)) [[unlikely]] {
         release_slowly(block, TheExit, stated, frame);
         __asm__ volatile(""); // not as a jump, which would give up the frame that it is told of

@@ -5,6 +5,7 @@
 
 #include "platform/options.hpp"
 #include "record/generations.hpp"
+#include "trace/writer.hpp"
 
 namespace heapmark::interpose {
 
@@ -20,6 +21,7 @@ namespace {
     platform::ThreadState& thread = platform::thread_state;
     attach_thread(thread, 0);
     platform::load_options();
+    trace::follow_options();
     if (thread.known_stacks != nullptr) thread.known_stacks->begin(static_cast<unsigned>(platform::options().depth));
     record::begin_first_generation();
 }

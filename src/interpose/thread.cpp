@@ -12,6 +12,7 @@
 #include "platform/process_end.hpp"
 #include "platform/stack_bounds.hpp"
 #include "record/threads.hpp"
+#include "trace/writer.hpp"
 
 #include <cerrno>
 #include <climits>
@@ -75,6 +76,7 @@ void release_caches(platform::ThreadState& thread) noexcept
     thread.phase = ending;
     __asm__ volatile("" : : : "memory");
     if (caches != nullptr) give_back(caches);
+    trace::end_thread();
 }
 
 /// Runs in each round of thread-specific destructors. Other destructors may still allocate, so it puts itself back
@@ -157,6 +159,7 @@ void attach_thread(platform::ThreadState& thread, std::uint32_t parent, std::uin
     }
     watch_thread_end();
     thread.phase = in_use;
+    trace::follow_options();
     errno = saved_errno;
 }
 

@@ -6,6 +6,7 @@
 #include "platform/next_symbol.hpp"
 #include "platform/raw_write.hpp"
 #include "platform/safe_read.hpp"
+#include "platform/slow_paths.hpp"
 
 #include <cstring>
 
@@ -42,6 +43,8 @@ void find_underlying() noexcept
     // Not by its allocator's names: tcmalloc and mimalloc define __libc_malloc as well.
     found.glibc = platform::function_in(*where, "gnu_get_libc_version") != nullptr;
     underlying = found;
+    if (found.glibc)
+        platform::slow_reasons.fetch_and(~std::uint32_t{platform::foreign_allocator}, std::memory_order_relaxed);
 }
 
 void* first_malloc(std::size_t size)

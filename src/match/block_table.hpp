@@ -19,8 +19,8 @@ struct Entry {
         empty,
         released,
         live,
-        inherited, ///< alive since before a fork: the parent's to answer for
-        resizing,  ///< inside a realloc
+        excused,  ///< alive, and no leak: a parent's from before a fork, or one that the program said to ignore
+        resizing, ///< inside a realloc
     };
 
     std::uint64_t address = 0;

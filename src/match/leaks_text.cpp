@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "match/leaks_text.hpp"
 
+#include "report/stack_text.hpp"
+
 #include <charconv>
 
 namespace heapmark::match {
@@ -21,6 +23,32 @@ void append_leak(std::string& out, const Leak& leak, const Matched& matched)
     out += "  " + leak.text + "\n";
 }
 
+/// In the order of the records, but those of one stack together. Where there are no stacks each is a group.
+std::vector<std::vector<const Leak*>> by_stack(const Leaks& leaks)
+{
+    std::vector<std::vector<const Leak*>> groups;
+    std::unordered_map<std::uint64_t, std::size_t> group_of;
+    for (const Leak& leak : leaks.blocks) {
+        const std::uint64_t key = std::uint64_t{leak.place.source()} << 32 | leak.site;
+        const auto [known, is_new] = group_of.try_emplace(key, groups.size());
+        if (is_new || leak.site == 0) {
+            known->second = groups.size();
+            groups.emplace_back();
+        }
+        groups[known->second].push_back(&leak);
+    }
+    return groups;
+}
+
+void append_stack(std::string& out, const Leak& leak, const Matched& matched, const TextOptions& options, bool color)
+{
+    const auto stacks = matched.stacks.find(leak.place.source());
+    if (stacks == matched.stacks.end()) return;
+    report::TextContext context{options, report::Paint(color), *stacks->second};
+    report::append_stack(out, stacks->second->stack(leak.site), context);
+    out += "\n";
+}
+
 std::string sums(std::uint64_t blocks, std::uint64_t bytes)
 {
     return count_of(blocks, "block") + ", " + count_of(bytes, "byte") + " leaked";
@@ -30,8 +58,8 @@ std::string process_line(const Leaks& leaks)
 {
     std::string line = "process " + std::to_string(leaks.process) + " " + leaks.program + ": ";
     line += sums(leaks.blocks.size(), leaks.bytes);
-    if (leaks.inherited_blocks != 0)
-        line += "; " + count_of(leaks.inherited_blocks, "block") + " of its parent's still there";
+    if (leaks.excused_blocks != 0)
+        line += "; " + count_of(leaks.excused_blocks, "block") + " more from before a fork, or ignored";
     return line + "\n";
 }
 
@@ -58,12 +86,15 @@ std::string totals_text(const Matched& matched)
     return text;
 }
 
-std::string leaks_text(const Matched& matched)
+std::string leaks_text(const Matched& matched, const TextOptions& options, bool color)
 {
     std::string text;
     if (matched.leaked_blocks() == 0) return text;
     for (const Leaks& leaks : matched.processes) {
-        for (const Leak& leak : leaks.blocks) append_leak(text, leak, matched);
+        for (const std::vector<const Leak*>& group : by_stack(leaks)) {
+            for (const Leak* leak : group) append_leak(text, *leak, matched);
+            append_stack(text, *group.front(), matched, options, color);
+        }
         if (matched.processes.size() > 1 && !leaks.blocks.empty()) text += process_line(leaks);
     }
     return text + totals_text(matched);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "match/match.hpp"
 
+#include "match/trace_reader.hpp"
+
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -49,12 +51,28 @@ void Match::read(const std::string& path)
     const auto source = static_cast<std::uint32_t>(sources_.size());
     sources_.push_back(path == "-" ? "standard input" : path);
     if (listener_.wants(Verbosity::records)) listener_.log(Place::of(source, 0), "reading");
-    read_kdump(input.descriptor, source);
+    LineReader lines(input.descriptor);
+    if (is_trace(lines.ahead()))
+        read_trace(input.descriptor, source);
+    else
+        read_kdump(lines, source);
 }
 
-void Match::read_kdump(int descriptor, std::uint32_t source)
+void Match::read_trace(int descriptor, std::uint32_t source)
 {
-    LineReader lines(descriptor);
+    std::unique_ptr<TraceStacks>& stacks = stacks_[source];
+    stacks = std::make_unique<TraceStacks>();
+    try {
+        const std::uint64_t records = TraceReader(matcher_, listener_, *stacks).read(descriptor, source);
+        if (listener_.wants(Verbosity::records))
+            listener_.log(Place::of(source, records), "read: " + std::to_string(records) + " records");
+    } catch (const std::runtime_error& reason) {
+        throw Unusable(sources_[source] + ": " + reason.what());
+    }
+}
+
+void Match::read_kdump(LineReader& lines, std::uint32_t source)
+{
     const KdumpCounts counts = KdumpReader(matcher_, listener_).read(lines, source);
     malformed_lines_ += counts.malformed;
     if (lines.error() != 0) throw Unusable(sources_[source] + ": " + std::strerror(lines.error()));
@@ -72,7 +90,18 @@ Matched Match::finish()
 {
     if (listener_.wants(Verbosity::records) && !sources_.empty())
         listener_.log(Place::of(static_cast<std::uint32_t>(sources_.size() - 1), 0), "all traces are read");
-    return {matcher_.finish(), sources_, malformed_lines_};
+    Matched matched{matcher_.finish(), sources_, malformed_lines_, {}};
+    for (Leaks& leaks : matched.processes)
+        for (Leak& leak : leaks.blocks) put_in_words(leak);
+    matched.stacks = std::move(stacks_);
+    return matched;
+}
+
+/// What the matcher kept of a record of heapmark's is not for people.
+void Match::put_in_words(Leak& leak) const
+{
+    const auto stacks = stacks_.find(leak.place.source());
+    if (stacks != stacks_.end()) leak.text = trace_record_in_words(leak.text, *stacks->second, leak.site);
 }
 
 } // namespace heapmark::match

@@ -4,6 +4,7 @@
 
 #include "match/kdump_reader.hpp"
 #include "match/matcher.hpp"
+#include "match/trace_stacks.hpp"
 
 #include <stdexcept>
 #include <string>
@@ -21,6 +22,7 @@ struct Matched {
     std::vector<Leaks> processes;     ///< all of them, those without leaks too
     std::vector<std::string> sources; ///< names of the traces, by Place::source()
     std::uint64_t malformed_lines = 0;
+    std::unordered_map<std::uint32_t, std::unique_ptr<TraceStacks>> stacks; ///< of the sources that have stacks
 
     [[nodiscard]] std::uint64_t leaked_blocks() const noexcept;
     [[nodiscard]] std::uint64_t leaked_bytes() const noexcept;
@@ -38,12 +40,15 @@ public:
     [[nodiscard]] const std::string& source(Place place) const { return sources_[place.source()]; }
 
 private:
-    void read_kdump(int descriptor, std::uint32_t source);
+    void read_kdump(LineReader& lines, std::uint32_t source);
+    void read_trace(int descriptor, std::uint32_t source);
+    void put_in_words(Leak& leak) const;
 
     Listener& listener_;
     Matcher matcher_;
     std::vector<std::string> sources_;
     std::uint64_t malformed_lines_ = 0;
+    std::unordered_map<std::uint32_t, std::unique_ptr<TraceStacks>> stacks_;
 };
 
 } // namespace heapmark::match

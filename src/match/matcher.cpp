@@ -96,6 +96,15 @@ void Matcher::allocate(Process& process, std::uint64_t address, std::uint64_t by
         note(process, record, "allocated", address, bytes);
 }
 
+void Matcher::excuse(Process& process, std::uint64_t address)
+{
+    Entry* const entry = process.blocks.find(address);
+    if (entry == nullptr || !entry->alive()) return;
+    texts_.drop(entry->text);
+    entry->text = 0;
+    entry->state = State::excused;
+}
+
 void Matcher::release_of_no_block(Process& process, std::uint64_t address, const Record& record, Release how,
                                   const Entry* earlier)
 {
@@ -147,7 +156,7 @@ void Matcher::end_resize(Process& process, std::uint64_t old, std::uint64_t addr
     Entry* const entry = process.blocks.find(old);
     const bool still_there = entry != nullptr && entry->state == State::resizing;
     if (address == 0) {
-        if (still_there) entry->state = entry->text == 0 ? State::inherited : State::live;
+        if (still_there) entry->state = entry->text == 0 ? State::excused : State::live;
         fail(process, record);
         return;
     }
@@ -186,7 +195,7 @@ void Matcher::fork(Process& parent, std::uint32_t child_id, Place place)
         Entry& copy = child.blocks.add(entry.address);
         copy.bytes = entry.bytes;
         copy.place = entry.place;
-        copy.state = State::inherited;
+        copy.state = State::excused;
     });
 }
 
@@ -200,8 +209,8 @@ void Matcher::end(Process& process)
 {
     const auto first_new = static_cast<std::ptrdiff_t>(process.left_at_end.size());
     process.blocks.for_live([&](const Entry& entry) {
-        if (entry.state != State::inherited && entry.text != 0)
-            process.left_at_end.push_back({entry.place, entry.address, entry.bytes, texts_.text(entry.text)});
+        if (entry.state != State::excused && entry.text != 0)
+            process.left_at_end.push_back({entry.place, entry.address, entry.bytes, texts_.text(entry.text), 0});
     });
     std::sort(process.left_at_end.begin() + first_new, process.left_at_end.end(),
               [](const Leak& a, const Leak& b) { return a.place < b.place; });
@@ -214,7 +223,7 @@ std::vector<Leaks> Matcher::finish()
     for (Process* process : in_order_) {
         Leaks leaks;
         process->blocks.for_live(
-            [&](const Entry& entry) { leaks.inherited_blocks += entry.state == State::inherited ? 1 : 0; });
+            [&](const Entry& entry) { leaks.excused_blocks += entry.state == State::excused ? 1 : 0; });
         end(*process);
         leaks.process = process->id;
         leaks.program = process->program;

@@ -38,7 +38,8 @@ struct Leak {
     Place place; ///< of the record that allocated it, or gave it its size
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
-    std::string text; ///< that record, as it was given to the matcher
+    std::string text;       ///< that record, as it was given to the matcher
+    std::uint32_t site = 0; ///< of its stack, in a trace that has stacks
 };
 
 struct Process {
@@ -56,7 +57,7 @@ struct Leaks {
     std::string program;
     std::vector<Leak> blocks;
     std::uint64_t bytes = 0;
-    std::uint64_t inherited_blocks = 0; ///< alive too, but its parent's to release
+    std::uint64_t excused_blocks = 0; ///< alive too, but no leaks of its own
     Totals totals;
 };
 
@@ -76,6 +77,8 @@ public:
     Process* known_process(std::uint32_t id);
 
     void allocate(Process& process, std::uint64_t address, std::uint64_t bytes, const Record& record);
+    /// The live block at that address shall be no leak.
+    void excuse(Process& process, std::uint64_t address);
     void release(Process& process, std::uint64_t address, const Record& record, Release how = Release::by_free);
     /// The result 0 means that it failed, and `old` is still there.
     void reallocate(Process& process, std::uint64_t old, std::uint64_t address, std::uint64_t bytes,

@@ -178,6 +178,13 @@ public:
         return {caches.texts.keep(caches.demangle(symbol.name)), module->path, address - module->bias - symbol.begin};
     }
 
+    static FrameNames in_module(const platform::Module& module, std::uintptr_t address)
+    {
+        const KeepErrno keep_errno;
+        const analyse::ColdLock<ProcessNames> lock;
+        return look_up(module, address, analyse::immortal<Caches>());
+    }
+
 private:
     static constexpr std::string_view coroutine_frame = "coroutine frame of ";
 
@@ -225,11 +232,17 @@ private:
             names.calls = Calls(caches, {}).finish();
             return names;
         }
-        names.module = module->path;
-        names.offset = call_address - module->bias;
+        return look_up(*module, call_address - module->bias, caches);
+    }
+
+    static FrameNames look_up(const platform::Module& module, std::uintptr_t address, Caches& caches)
+    {
+        FrameNames names;
+        names.module = module.path;
+        names.offset = address;
         Calls calls(caches, names.module);
-        calls_at(*module, names.offset, calls);
-        calls.prefer_symbol(symbol_at(*module, names.offset).name);
+        calls_at(module, address, calls);
+        calls.prefer_symbol(symbol_at(module, address).name);
         names.calls = calls.finish();
         return names;
     }
@@ -273,6 +286,11 @@ constinit ProcessNames names;
 } // namespace
 
 analyse::Names& process_names() noexcept { return names; }
+
+analyse::FrameNames names_in(const platform::Module& module, std::uintptr_t address)
+{
+    return ProcessNames::in_module(module, address);
+}
 
 VariableName variable_at(const void* address) { return names.variable(reinterpret_cast<std::uintptr_t>(address)); }
 

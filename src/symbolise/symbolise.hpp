@@ -3,11 +3,16 @@
 #pragma once
 
 #include "analyse/names.hpp"
+#include "platform/modules.hpp"
 
 namespace heapmark::symbolise {
 
 /// Thread-safe, and usable in a forked child whatever other threads did. Keeps errno. The caller holds a Guard.
 [[nodiscard]] analyse::Names& process_names() noexcept;
+
+/// Names of the call at an address (a virtual address of the module's file) in a module that need not be one of this
+/// process; it has to stay where it is. Not cached, otherwise as process_names().
+[[nodiscard]] analyse::FrameNames names_in(const platform::Module& module, std::uintptr_t address);
 
 /// Of the frame's module; "" without one. Lock-free, allocates nothing.
 [[nodiscard]] std::string_view module_path(Frame frame) noexcept;

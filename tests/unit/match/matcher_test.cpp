@@ -101,5 +101,5 @@ TEST_CASE("a child has its parent's blocks, but does not leak them")
     REQUIRE(leaks.size() == 2);
     CHECK(leaks[0].bytes == 200);
     CHECK(leaks[1].bytes == 5);
-    CHECK(leaks[1].inherited_blocks == 1);
+    CHECK(leaks[1].excused_blocks == 1);
 }
