@@ -73,8 +73,7 @@ void TraceReader::read_header(int descriptor, std::uint32_t source)
 void TraceReader::find_chunks(int descriptor)
 {
     struct stat status {};
-    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode))
-        throw std::runtime_error("a heapmark trace must be read from a file, not from a pipe");
+    if (fstat(descriptor, &status) != 0) throw std::runtime_error(std::strerror(errno));
     const auto size = static_cast<std::uint64_t>(status.st_size);
     for (std::uint64_t offset = trace::header_bytes; offset < size; offset += trace::chunk_bytes) {
         trace::ChunkHeader header{};
@@ -123,6 +122,8 @@ bool TraceReader::to_next_event(Stream& stream)
 std::uint64_t TraceReader::read(int descriptor, std::uint32_t source)
 {
     source_ = source;
+    if (lseek(descriptor, 0, SEEK_CUR) < 0) // whatever is not read in order, either
+        throw std::runtime_error("a heapmark trace must be read from a file, not from a pipe");
     read_header(descriptor, source);
     find_chunks(descriptor);
 

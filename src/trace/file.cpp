@@ -118,9 +118,11 @@ void append_reason(platform::Line& line, int error) noexcept
     }
 }
 
-int File::open(const char* path) noexcept
+/// Opens the file and takes it for this process.
+int File::take(const char* path, long more_flags) noexcept
 {
-    long opened = raw_syscall(SYS_openat, AT_FDCWD, as_long(path), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    long opened =
+        raw_syscall(SYS_openat, AT_FDCWD, as_long(path), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | more_flags, 0666);
     if (opened < 0) return static_cast<int>(-opened);
     if (const long high = raw_syscall(SYS_fcntl, opened, F_DUPFD_CLOEXEC, high_descriptor); high >= 0) {
         raw_syscall(SYS_close, opened);
@@ -133,15 +135,27 @@ int File::open(const char* path) noexcept
         error = ENOTSUP;
     else if (raw_syscall(SYS_flock, descriptor_, LOCK_EX | LOCK_NB) == -EWOULDBLOCK)
         error = EWOULDBLOCK;
-    else
-        error = static_cast<int>(-raw_syscall(SYS_ftruncate, descriptor_, 0));
-    if (error != 0) {
-        close();
-        return error;
-    }
+    if (error != 0) close();
     device_ = status.st_dev;
     inode_ = status.st_ino;
-    return 0;
+    size_ = static_cast<std::uint64_t>(status.st_size);
+    return error;
+}
+
+int File::open(const char* path) noexcept
+{
+    const int error = take(path, 0);
+    if (error != 0 || size_ == 0) return error;
+    // Not emptied but replaced: a thread may be about to write into a mapped piece of it, which would then be no more.
+    give_up();
+    const long removed = raw_syscall(SYS_unlinkat, AT_FDCWD, as_long(path), 0);
+    return removed < 0 ? static_cast<int>(-removed) : take(path, O_EXCL);
+}
+
+void File::give_up() noexcept
+{
+    if (is_still_ours()) raw_syscall(SYS_flock, descriptor_, LOCK_UN);
+    close();
 }
 
 void File::close() noexcept

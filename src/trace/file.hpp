@@ -22,8 +22,10 @@ void append_reason(platform::Line& line, int error) noexcept;
 
 class File {
 public:
-    /// Makes or empties the file. EWOULDBLOCK: another process is writing its trace there. Returns an errno value or 0.
+    /// Makes the file, or a new one in its place. EWOULDBLOCK: another process is writing its trace there. Returns an errno value or 0.
     int open(const char* path) noexcept;
+    /// Others may write there from now on. Closing alone leaves the file taken, as long as pieces of it are mapped.
+    void give_up() noexcept;
     void close() noexcept;
 
     /// Maps a piece of the file, longer by it if need be, and zero where it is new. nullptr without space or memory, with
@@ -31,11 +33,13 @@ public:
     void* map(std::uint64_t offset, std::size_t bytes, int& error) noexcept;
 
 private:
+    int take(const char* path, long more_flags) noexcept;
     [[nodiscard]] bool is_still_ours() const noexcept;
 
     int descriptor_ = -1;
     std::uint64_t device_ = 0;
     std::uint64_t inode_ = 0;
+    std::uint64_t size_ = 0; ///< when it was opened
 };
 
 } // namespace heapmark::trace

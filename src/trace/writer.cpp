@@ -167,7 +167,7 @@ int begin(std::uint32_t parent) noexcept
     if (error != 0) return error;
     auto* const header = static_cast<FileHeader*>(trace.file.map(0, header_bytes, error));
     if (header == nullptr) {
-        trace.file.close();
+        trace.file.give_up();
         return error;
     }
     timespec now{};
@@ -238,9 +238,8 @@ void write(ThreadState& thread, Words words, std::uint32_t site) noexcept
     const int saved_errno = errno;
     ++depth;
     if (is_ours()) {
-        if (site > record::internal_site) define_site(thread, site);
         words[0] |= TimeField::put(now_ns());
-        append(thread, words);
+        if (append(thread, words) && site > record::internal_site) define_site(thread, site);
     }
     --depth;
     // A thread that has ended, but for other destructors, keeps nothing.
@@ -306,7 +305,7 @@ void stop() noexcept
     while (trace.users.load(std::memory_order_seq_cst) != 0) raw_syscall(SYS_sched_yield);
     if (trace.owner->load(std::memory_order_relaxed) != ours) return; // of a parent's trace
     trace.header.load(std::memory_order_relaxed)->clean = 1;
-    trace.file.close();
+    trace.file.give_up();
 }
 
 void follow_options() noexcept
