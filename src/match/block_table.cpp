@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <vector>
 
 namespace heapmark::match {
 
@@ -23,8 +24,8 @@ void BlockTable::make_anew()
         has_forgotten_ = true;
     }
 
-    std::vector<Entry> old(std::bit_ceil(std::max<std::size_t>(kept * 2, 64)));
-    old.swap(entries_);
+    ZeroedArray<Entry> old(std::bit_ceil(std::max<std::size_t>(kept * 2, 128)));
+    std::swap(old, entries_);
     used_ = 0;
     for (const Entry& entry : old) {
         const bool keep = entry.alive() || (entry.state == Entry::State::released && entry.place >= oldest_kept);

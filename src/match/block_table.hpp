@@ -9,8 +9,7 @@
 #include "base/bits.hpp"
 #include "match/place.hpp"
 #include "match/text_pool.hpp"
-
-#include <vector>
+#include "match/zeroed_array.hpp"
 
 namespace heapmark::match {
 
@@ -43,7 +42,7 @@ public:
     /// nullptr when nothing is known of the address.
     [[nodiscard]] Entry* find(std::uint64_t address) noexcept
     {
-        if (entries_.empty()) return nullptr;
+        if (entries_.size() == 0) return nullptr;
         Entry& entry = entries_[slot(address)];
         return entry.state == Entry::State::empty ? nullptr : &entry;
     }
@@ -51,7 +50,7 @@ public:
     /// To be called some records before find() or add().
     void prefetch(std::uint64_t address) const noexcept
     {
-        if (!entries_.empty()) __builtin_prefetch(&entries_[base::mix64(address) & (entries_.size() - 1)], 1);
+        if (entries_.size() != 0) __builtin_prefetch(&entries_[base::mix64(address) & (entries_.size() - 1)], 1);
     }
 
     /// The entry of an address, an empty one if it is new, for the caller to fill in at once. Valid until the next add().
@@ -89,7 +88,7 @@ private:
     }
     void make_anew();
 
-    std::vector<Entry> entries_; ///< a power of two, or none
+    ZeroedArray<Entry> entries_; ///< a power of two, or none
     std::size_t used_ = 0;
     std::size_t allowance_;
     bool has_forgotten_ = false;

@@ -42,7 +42,9 @@ void TextPool::drop(Id id)
         free_.push_back(id & ~has_more);
         id = next;
     }
-    if (id != 0) free_.push_back(id);
+    if (id == 0) return;
+    __builtin_prefetch(&piece(id), 1); // the next text is written there
+    free_.push_back(id);
 }
 
 std::string TextPool::text(Id id) const

@@ -133,8 +133,8 @@ std::uint64_t TraceReader::read(int descriptor, std::uint32_t source)
     const auto is_later = [&streams](std::size_t a, std::size_t b) {
         const auto order = [&streams](std::size_t index) {
             const Stream& stream = streams[index];
-            const bool gives_out = kind_of(stream.records[stream.next]) != Kind::release;
-            return std::pair(stream.time_ns, gives_out);
+            const Kind kind = kind_of(stream.records[stream.next]);
+            return std::pair(stream.time_ns, kind == Kind::allocate || kind == Kind::resize_end);
         };
         return order(a) > order(b);
     };
