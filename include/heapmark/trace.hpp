@@ -25,7 +25,7 @@ namespace heapmark {
 /// when the path is no regular file. Records for which the file has no space later are counted, see trace_status().
 /// Threads: one at a time starts and stops; others are traced from some moment during the call on.
 /// Heap path: not in signal handlers.
-/// Cost: while a trace is written some 0.1 µs more for each call of the allocator, and 24 bytes of disk; nothing without.
+/// Cost: while a trace is written some 0.2 µs more for each call of the allocator, and 24 bytes of disk; nothing without.
 int trace_start(const char* path);
 
 /// Stops the trace, if one is written. What other threads are doing at the moment may be in it or not.

@@ -22,7 +22,8 @@ void append_reason(platform::Line& line, int error) noexcept;
 
 class File {
 public:
-    /// Makes the file, or a new one in its place. EWOULDBLOCK: another process is writing its trace there. Returns an errno value or 0.
+    /// Makes the file, or a new one in its place. EWOULDBLOCK: another process is writing its trace there. Returns an errno
+    /// value or 0.
     int open(const char* path) noexcept;
     /// Others may write there from now on. Closing alone leaves the file taken, as long as pieces of it are mapped.
     void give_up() noexcept;
