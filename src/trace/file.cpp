@@ -104,7 +104,7 @@ void append_reason(platform::Line& line, int error) noexcept
     case ENOSPC: line << "no space left"; break;
     case EDQUOT: line << "the quota is used up"; break;
     case EFBIG: line << "the limit of file sizes is reached"; break;
-    case EBADF: line << "the program has closed its descriptor"; break;
+    case EBADF: line << "the program has closed it, and its path leads elsewhere by now"; break;
     case EACCES:
     case EPERM: line << "permission denied"; break;
     case EROFS: line << "the file system is read-only"; break;
@@ -118,70 +118,95 @@ void append_reason(platform::Line& line, int error) noexcept
     }
 }
 
-/// Opens the file and takes it for this process.
-int File::take(const char* path, long more_flags) noexcept
+/// A descriptor of the file, out of the way; or a negative errno value.
+long File::open_path(long more_flags) const noexcept
 {
-    long opened =
-        raw_syscall(SYS_openat, AT_FDCWD, as_long(path), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | more_flags, 0666);
+    const long opened =
+        raw_syscall(SYS_openat, AT_FDCWD, as_long(path_), O_RDWR | O_CLOEXEC | O_NOCTTY | more_flags, 0666);
+    if (opened < 0) return opened;
+    const long high = raw_syscall(SYS_fcntl, opened, F_DUPFD_CLOEXEC, high_descriptor);
+    if (high < 0) return opened;
+    raw_syscall(SYS_close, opened);
+    return high;
+}
+
+/// Opens the file and takes it for this process.
+int File::take(long more_flags) noexcept
+{
+    const long opened = open_path(O_CREAT | more_flags);
     if (opened < 0) return static_cast<int>(-opened);
-    if (const long high = raw_syscall(SYS_fcntl, opened, F_DUPFD_CLOEXEC, high_descriptor); high >= 0) {
-        raw_syscall(SYS_close, opened);
-        opened = high;
-    }
-    descriptor_ = static_cast<int>(opened);
+    const auto descriptor = static_cast<int>(opened);
+    descriptor_.store(descriptor, std::memory_order_relaxed);
     struct stat status {};
     int error = 0;
-    if (!status_of(descriptor_, status) || !S_ISREG(status.st_mode))
+    if (!status_of(descriptor, status) || !S_ISREG(status.st_mode))
         error = ENOTSUP;
-    else if (raw_syscall(SYS_flock, descriptor_, LOCK_EX | LOCK_NB) == -EWOULDBLOCK)
+    else if (raw_syscall(SYS_flock, descriptor, LOCK_EX | LOCK_NB) == -EWOULDBLOCK)
         error = EWOULDBLOCK;
-    if (error != 0) close();
     device_ = status.st_dev;
     inode_ = status.st_ino;
     size_ = static_cast<std::uint64_t>(status.st_size);
+    if (error != 0) close();
     return error;
 }
 
 int File::open(const char* path) noexcept
 {
-    const int error = take(path, 0);
+    path_ = path;
+    const int error = take(0);
     if (error != 0 || size_ == 0) return error;
     // Not emptied but replaced: a thread may be about to write into a mapped piece of it, which would then be no more.
     give_up();
     const long removed = raw_syscall(SYS_unlinkat, AT_FDCWD, as_long(path), 0);
-    return removed < 0 ? static_cast<int>(-removed) : take(path, O_EXCL);
+    return removed < 0 ? static_cast<int>(-removed) : take(O_EXCL);
 }
 
 void File::give_up() noexcept
 {
-    if (is_still_ours()) raw_syscall(SYS_flock, descriptor_, LOCK_UN);
+    const int descriptor = descriptor_.load(std::memory_order_relaxed);
+    if (is_ours(descriptor)) raw_syscall(SYS_flock, descriptor, LOCK_UN);
     close();
 }
 
 void File::close() noexcept
 {
-    if (descriptor_ >= 0) raw_syscall(SYS_close, descriptor_);
-    descriptor_ = -1;
+    const int descriptor = descriptor_.exchange(-1, std::memory_order_relaxed);
+    if (is_ours(descriptor)) raw_syscall(SYS_close, descriptor);
 }
 
-/// A program may close descriptors that it did not open, and have the number for a file of its own.
-bool File::is_still_ours() const noexcept
+bool File::is_ours(int descriptor) const noexcept
 {
     struct stat status {};
-    return descriptor_ >= 0 && status_of(descriptor_, status) && status.st_dev == device_ && status.st_ino == inode_;
+    return descriptor >= 0 && status_of(descriptor, status) && status.st_dev == device_ && status.st_ino == inode_;
+}
+
+/// A program may close descriptors that it did not open, and have the number for a file of its own. Then the file is opened
+/// again; when several threads do so at once, a descriptor too many stays. Negative where the path leads elsewhere.
+int File::descriptor() noexcept
+{
+    const int known = descriptor_.load(std::memory_order_relaxed);
+    if (is_ours(known)) return known;
+    const auto opened = static_cast<int>(open_path(0));
+    if (opened < 0) return -1;
+    if (!is_ours(opened)) {
+        raw_syscall(SYS_close, opened);
+        return -1;
+    }
+    descriptor_.store(opened, std::memory_order_relaxed);
+    return opened;
 }
 
 void* File::map(std::uint64_t offset, std::size_t bytes, int& error) noexcept
 {
-    if (!is_still_ours()) {
-        descriptor_ = -1;
+    const int descriptor = this->descriptor();
+    if (descriptor < 0) {
         error = EBADF;
         return nullptr;
     }
-    error = reserve(descriptor_, offset, bytes);
+    error = reserve(descriptor, offset, bytes);
     if (error != 0) return nullptr;
     const long mapped = raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
-                                    MAP_SHARED | MAP_POPULATE, descriptor_, static_cast<long>(offset));
+                                    MAP_SHARED | MAP_POPULATE, descriptor, static_cast<long>(offset));
     if (mapped < 0 && mapped > -4096) {
         error = static_cast<int>(-mapped);
         return nullptr;

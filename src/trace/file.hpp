@@ -5,6 +5,7 @@
 
 #include "platform/raw_write.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -23,7 +24,7 @@ void append_reason(platform::Line& line, int error) noexcept;
 class File {
 public:
     /// Makes the file, or a new one in its place. EWOULDBLOCK: another process is writing its trace there. Returns an errno
-    /// value or 0.
+    /// value or 0. The path has to stay as long as the file is open.
     int open(const char* path) noexcept;
     /// Others may write there from now on. Closing alone leaves the file taken, as long as pieces of it are mapped.
     void give_up() noexcept;
@@ -34,10 +35,13 @@ public:
     void* map(std::uint64_t offset, std::size_t bytes, int& error) noexcept;
 
 private:
-    int take(const char* path, long more_flags) noexcept;
-    [[nodiscard]] bool is_still_ours() const noexcept;
+    long open_path(long more_flags) const noexcept;
+    int take(long more_flags) noexcept;
+    [[nodiscard]] bool is_ours(int descriptor) const noexcept;
+    int descriptor() noexcept;
 
-    int descriptor_ = -1;
+    const char* path_ = nullptr;
+    std::atomic<int> descriptor_{-1};
     std::uint64_t device_ = 0;
     std::uint64_t inode_ = 0;
     std::uint64_t size_ = 0; ///< when it was opened

@@ -194,16 +194,22 @@ def check_processes(tools: Tools, folder: pathlib.Path) -> None:
 
 
 def check_closed(tools: Tools, folder: pathlib.Path) -> None:
-    """A program that closes all descriptors, and opens files of its own, has these files left alone."""
-    path, other = folder / "closed", folder / "innocent"
-    code = ("import os\nos.closerange(3, 4096)\n"
-            f"mine = os.open({str(other)!r}, os.O_CREAT | os.O_RDWR)\n"
-            "for number in range(600, 1000): os.dup2(mine, number)\n"
-            "os.write(mine, b'mine')\nheld = [bytearray(1000 + i % 100) for i in range(20000)]\n")
-    done = tools.run(f"trace={path}", sys.executable, "-c", code)
-    assert done.returncode == 0 and "has closed its descriptor" in done.stderr, done
-    assert other.read_bytes() == b"mine"
-    assert read_trace(path).dropped > 0
+    """A program that closes all descriptors, and opens files of its own, has these files left alone and its trace whole;
+    unless the trace has been moved away."""
+    for moved in (False, True):
+        path, other = folder / f"closed{moved}", folder / "innocent"
+        code = ("import os\nos.closerange(3, 4096)\n"
+                f"mine = os.open({str(other)!r}, os.O_CREAT | os.O_RDWR)\n"
+                "for number in range(600, 1000): os.dup2(mine, number)\n"
+                f"if {moved}: os.rename({str(path)!r}, {str(path)!r} + '.moved')\n"
+                "os.write(mine, b'mine')\nheld = [bytearray(1000 + i % 100) for i in range(20000)]\n")
+        done = tools.run(f"trace={path}", sys.executable, "-c", code)
+        assert done.returncode == 0 and ("cannot grow: the program has closed it" in done.stderr) == moved, done
+        assert other.read_bytes()[:4] == b"mine"
+        trace = read_trace(pathlib.Path(str(path) + ".moved") if moved else path)
+        assert (trace.dropped > 0) == moved
+        if not moved:
+            assert counts(trace)[0] > 20000
 
 
 def check_unwritable(tools: Tools, folder: pathlib.Path) -> None:
