@@ -68,7 +68,8 @@ def check_page(page: pathlib.Path, root: str, build: str) -> list[str]:
     wrong = []
     for command, expected in [pair for block in blocks(text, "console") for pair in commands(block)]:
         wrong += check_command(command, expected, root, build)
-    for link in re.findall(r"\]\(([^)#]+)\)", text):
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+    for link in re.findall(r"\]\(([^)#]+)\)", prose):
         if "://" not in link and not (page.parent / link).exists():
             wrong.append(f"{page.name}: link to {link}, which is not there")
     return wrong
