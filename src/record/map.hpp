@@ -128,6 +128,17 @@ public:
         return entry.has_extension() ? Extension::size(source) : entry.inline_requested();
     }
 
+    /// Usable bytes of the block whose requested bytes are known.
+    [[nodiscard]] static std::size_t usable_bytes(const std::atomic<std::uint64_t>* word, Entry entry,
+                                                  std::size_t requested_bytes) noexcept
+    {
+        if (!entry.has_extension()) return entry.inline_usable();
+        const std::size_t slack = Extension::slack(word[1].load(std::memory_order_relaxed));
+        if (slack != Extension::slack_in_next) [[likely]]
+            return requested_bytes + slack;
+        return Extension::size(word[2].load(std::memory_order_relaxed));
+    }
+
 private:
     Leaf* make_leaf(std::uintptr_t address) noexcept;
     static void raise_newest_slowly(Leaf& leaf, std::uintptr_t address, std::uint32_t context) noexcept;

@@ -229,7 +229,9 @@ private:
         names.offset = call_address - module->bias;
         Calls calls(caches, names.module);
         calls_at(*module, names.offset, calls);
-        calls.prefer_symbol(symbol_at(*module, names.offset).name);
+        const Symbol symbol = symbol_at(*module, names.offset);
+        calls.prefer_symbol(symbol.name);
+        if (symbol.name != nullptr) names.return_offset = names.offset + 1 - symbol.begin;
         names.calls = calls.finish();
         return names;
     }

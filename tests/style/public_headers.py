@@ -20,6 +20,8 @@ ALLOWED_STANDARD = {
     "heapmark.hpp": ["vector", "string_view", "iosfwd", "cstdio"],
     "call_site.hpp": ["vector", "string_view", "iosfwd", "cstdlib", "atomic"],
     "track.hpp": ["vector", "string_view", "iosfwd", "cstdio"],
+    "accounting.hpp": ["vector", "string_view", "iosfwd", "cstdio"],
+    "modules.hpp": ["vector", "string_view", "iosfwd", "cstdio"],
     "growth.hpp": ["vector", "string_view", "iosfwd", "cstdio"],
     "pmr.hpp": ["vector", "string_view", "iosfwd", "cstdio", "memory_resource"],
     "explain.hpp": ["vector", "string_view", "iosfwd", "cstdio"],
