@@ -50,7 +50,7 @@ void* first_malloc(std::size_t size)
     find_underlying();
     return underlying.malloc(size);
 }
-void first_free(void* block)
+void first_free(void* block) noexcept
 {
     find_underlying();
     underlying.free(block);

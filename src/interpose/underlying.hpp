@@ -10,7 +10,7 @@ namespace heapmark::interpose {
 /// Starts out with functions that find the real ones and then call them.
 struct Underlying {
     void* (*malloc)(std::size_t);
-    void (*free)(void*);
+    void (*free)(void*) noexcept; ///< so that free can end with a jump there
     void* (*calloc)(std::size_t, std::size_t);
     void* (*realloc)(void*, std::size_t);
     void* (*memalign)(std::size_t, std::size_t);

@@ -12,20 +12,7 @@
 
 namespace heapmark::record {
 
-namespace {
-
-constinit AccountsBySite::Leaf empty_leaf{};
-
-constexpr AccountsBySite nothing_by_site() noexcept
-{
-    AccountsBySite accounts{};
-    for (auto& leaf : accounts.leaves) leaf = &empty_leaf;
-    return accounts;
-}
-
-} // namespace
-
-constinit AccountsBySite no_accounts = nothing_by_site();
+constinit AccountsBySite no_accounts{};
 
 namespace {
 
@@ -42,15 +29,28 @@ constinit platform::GrowingTable<std::atomic<std::uint32_t>, site_id_bits, 14> a
 
 /// Of all ledgers that have to do with an account.
 struct ToldTotal {
-    std::atomic<std::int64_t> net_bytes;
-    std::atomic<std::int64_t> peak_bytes;
+    std::int64_t net_bytes;
+    std::int64_t peak_bytes;
 };
 constinit platform::GrowingTable<ToldTotal, site_id_bits, 12> told{};
 
-void raise(std::atomic<std::int64_t>& most, std::int64_t value) noexcept
+std::int64_t add(std::int64_t& counter, std::int64_t amount) noexcept
 {
-    std::int64_t seen = most.load(std::memory_order_relaxed);
-    while (seen < value && !most.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {}
+    return __atomic_add_fetch(&counter, amount, __ATOMIC_RELAXED);
+}
+
+void raise(std::int64_t& most, std::int64_t value) noexcept
+{
+    const std::atomic_ref shared(most);
+    std::int64_t seen = shared.load(std::memory_order_relaxed);
+    while (seen < value && !shared.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {}
+}
+
+/// The total first: a signal handler in between may make this less than there ever was, but not more.
+std::int64_t net_of(const Account& account) noexcept
+{
+    const std::int64_t total = value_of(account.total_bytes);
+    return total - value_of(account.freed_bytes);
 }
 
 /// Adds to the account's total. Returns how far the net bytes of a ledger may move before it has to do so again.
@@ -58,8 +58,8 @@ std::int64_t tell(std::uint32_t id, std::int64_t bytes) noexcept
 {
     ToldTotal* total = told.slot(id);
     if (total == nullptr) return least_reach_bytes;
-    raise(total->peak_bytes, total->net_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes);
-    return std::max(least_reach_bytes, total->peak_bytes.load(std::memory_order_relaxed) / reach_divisor);
+    raise(total->peak_bytes, add(total->net_bytes, bytes));
+    return std::max(least_reach_bytes, value_of(total->peak_bytes) / reach_divisor);
 }
 
 Ledger* take_ledger() noexcept
@@ -69,7 +69,6 @@ Ledger* take_ledger() noexcept
             return ledger;
     auto* made = static_cast<Ledger*>(platform::map_pages(sizeof(Ledger)));
     if (made == nullptr) return nullptr;
-    for (auto& leaf : made->by_site.leaves) leaf = &empty_leaf;
     made->taken.store(true, std::memory_order_relaxed);
     made->next = newest.load(std::memory_order_relaxed);
     while (!newest.compare_exchange_weak(made->next, made, std::memory_order_release, std::memory_order_relaxed)) {}
@@ -110,23 +109,6 @@ std::uint32_t account_id(std::uint32_t site_id) noexcept
     return slot->compare_exchange_strong(id, found, std::memory_order_relaxed) ? found : id;
 }
 
-/// Has find() find the account from now on.
-void keep(AccountsBySite& accounts, std::uint32_t site_id, Account* account) noexcept
-{
-    using Leaf = AccountsBySite::Leaf;
-    Leaf** slot = &accounts.leaves[site_id >> AccountsBySite::leaf_bits];
-    Leaf* leaf = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
-    if (leaf == &empty_leaf) {
-        auto* made = static_cast<Leaf*>(platform::map_pages(sizeof(Leaf)));
-        if (made == nullptr) return;
-        if (__atomic_compare_exchange_n(slot, &leaf, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-            leaf = made;
-        else // a signal handler came first
-            platform::unmap_pages(made, sizeof(Leaf));
-    }
-    leaf->accounts[site_id % (1U << AccountsBySite::leaf_bits)].store(account, std::memory_order_release);
-}
-
 /// An account to book on; if need be one that others write too.
 struct Found {
     std::uint32_t id;
@@ -140,7 +122,7 @@ Found make_account(platform::ThreadState& thread, std::uint32_t site_id) noexcep
     if (Ledger* ledger = ledger_of(thread))
         if (Account* account = ledger->accounts.slot(id)) {
             account->id = id;
-            keep(ledger->by_site, site_id, account);
+            ledger->by_site.keep(site_id, account);
             return {id, account, true};
         }
     if (Account* account = common_ledger.accounts.slot(id)) return {id, account, false};
@@ -150,7 +132,7 @@ Found make_account(platform::ThreadState& thread, std::uint32_t site_id) noexcep
 /// After a birth or a death in an account that others write too.
 void follow_common(const Found& found, std::int64_t bytes) noexcept
 {
-    raise(found.account->peak_bytes, found.account->net_bytes());
+    raise(found.account->peak_bytes, net_of(*found.account));
     tell(found.id, bytes);
 }
 
@@ -194,27 +176,26 @@ const Account& account_without_ledger() noexcept { return without_ledger; }
 std::int64_t told_peak(std::uint32_t account) noexcept
 {
     const ToldTotal* total = told.find(account);
-    return total == nullptr ? 0 : total->peak_bytes.load(std::memory_order_relaxed);
+    return total == nullptr ? 0 : value_of(total->peak_bytes);
 }
 
 void follow_net(Account& account) noexcept
 {
-    const std::int64_t net = account.net_bytes();
+    const std::int64_t net = net_of(account);
     raise(account.peak_bytes, net);
-    const std::int64_t untold = net - account.told_bytes.load(std::memory_order_relaxed);
-    if (std::abs(untold) >= account.reach_bytes.load(std::memory_order_relaxed)) {
+    const std::int64_t untold = net - value_of(account.told_bytes);
+    if (std::abs(untold) >= account.reach_bytes) {
         // A signal handler in between may tell the same: what ledgers say they told stays what was added up.
         base::add_by_owner(account.told_bytes, untold);
-        account.reach_bytes.store(tell(account.id, untold), std::memory_order_relaxed);
+        account.reach_bytes = tell(account.id, untold);
     }
     std::int64_t told = 0;
     do {
-        told = account.told_bytes.load(std::memory_order_relaxed);
-        const std::int64_t reach = account.reach_bytes.load(std::memory_order_relaxed);
-        const std::int64_t peak = account.peak_bytes.load(std::memory_order_relaxed);
-        account.high_bytes.store(std::min(peak, told + reach - 1), std::memory_order_relaxed);
-        account.low_bytes.store(told - reach + 1, std::memory_order_relaxed);
-    } while (told != account.told_bytes.load(std::memory_order_relaxed)); // a signal handler has told meanwhile
+        told = value_of(account.told_bytes);
+        account.high_bytes = std::min(value_of(account.peak_bytes), told + account.reach_bytes - 1);
+        account.low_bytes = told - account.reach_bytes + 1;
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    } while (told != value_of(account.told_bytes)); // a signal handler has told meanwhile
 }
 
 void account_birth_slowly(platform::ThreadState& thread, std::uint32_t site, Sizes sizes) noexcept
@@ -222,10 +203,9 @@ void account_birth_slowly(platform::ThreadState& thread, std::uint32_t site, Siz
     const Found found = make_account(thread, site);
     if (found.own) return add_birth(*found.account, sizes);
     const auto usable = static_cast<std::int64_t>(sizes.usable_bytes);
-    found.account->allocations.fetch_add(1, std::memory_order_relaxed);
-    found.account->slack_bytes.fetch_add(usable - static_cast<std::int64_t>(sizes.requested_bytes),
-                                         std::memory_order_relaxed);
-    found.account->total_bytes.fetch_add(usable, std::memory_order_relaxed);
+    add(found.account->allocations, 1);
+    add(found.account->slack_bytes, usable - static_cast<std::int64_t>(sizes.requested_bytes));
+    add(found.account->total_bytes, usable);
     follow_common(found, usable);
 }
 
@@ -234,8 +214,8 @@ void account_death_slowly(platform::ThreadState& thread, std::uint32_t site, std
     const Found found = make_account(thread, site);
     if (found.own) return add_death(*found.account, usable_bytes);
     const auto usable = static_cast<std::int64_t>(usable_bytes);
-    found.account->frees.fetch_add(1, std::memory_order_relaxed);
-    found.account->freed_bytes.fetch_add(usable, std::memory_order_relaxed);
+    add(found.account->frees, 1);
+    add(found.account->freed_bytes, usable);
     follow_common(found, -usable);
 }
 

@@ -23,48 +23,49 @@ enum class AccountKey : std::uint8_t { none, caller, stack };
 /// Accounts are named by the site that is the caller, or the stack, alone. Of blocks whose stack could not be kept:
 inline constexpr std::uint32_t nobodys_account = internal_site;
 
-/// One ledger's figures of one account. Valid when zero.
+/// One ledger's figures of one account. Valid when zero. Plain numbers: the owner's code may read them in operands of
+/// other instructions. Others use std::atomic_ref.
 /// The peak of an account that only this ledger has to do with is exact. For others each ledger tells the account's total
 /// whenever its own net has moved by `reach_bytes` since: at any time less than that is untold.
 struct alignas(64) Account {
-    std::atomic<std::int64_t> allocations;
-    std::atomic<std::int64_t> frees;
-    std::atomic<std::int64_t> slack_bytes;
-    std::atomic<std::int64_t> total_bytes; ///< usable ones
-    std::atomic<std::int64_t> freed_bytes; ///< may be more: what was allocated in other ledgers
-    std::atomic<std::int64_t> high_bytes;  ///< while net bytes are not above this, nor below the next, nothing is due
-    std::atomic<std::int64_t> low_bytes;
-    std::atomic<std::int64_t> peak_bytes;
+    std::int64_t allocations;
+    std::int64_t frees;
+    std::int64_t slack_bytes;
+    std::int64_t total_bytes; ///< usable ones
+    std::int64_t freed_bytes; ///< may be more: what was allocated in other ledgers
+    std::int64_t high_bytes;  ///< while net bytes are not above this, nor below the next, nothing is due
+    std::int64_t low_bytes;
+    std::int64_t peak_bytes;
 
-    alignas(64) std::atomic<std::int64_t> told_bytes; ///< of the net bytes
-    std::atomic<std::int64_t> reach_bytes;
+    alignas(64) std::int64_t told_bytes; ///< of the net bytes
+    std::int64_t reach_bytes;
     std::uint32_t id;
-
-    /// In this order, so that a signal handler in between makes it too low, and not too high for the peak.
-    [[nodiscard]] std::int64_t net_bytes() const noexcept
-    {
-        const std::int64_t total = total_bytes.load(std::memory_order_relaxed);
-        return total - freed_bytes.load(std::memory_order_relaxed);
-    }
 };
 static_assert(sizeof(Account) == 128 && offsetof(Account, told_bytes) == 64, "the heap path takes one cache line");
+
+/// For readers: of a counter that another thread writes.
+inline std::int64_t value_of(const std::int64_t& counter) noexcept
+{
+    return __atomic_load_n(&counter, __ATOMIC_RELAXED);
+}
 
 /// `reach_bytes` is the greater of this and the account's peak by `reach_divisor`.
 inline constexpr std::int64_t least_reach_bytes = 4096;
 inline constexpr std::int64_t reach_divisor = 64;
 
-/// A ledger's accounts by site: what the heap path looks up.
+/// A ledger's accounts by site: what the heap path looks up. Of sites with higher numbers it finds none, so that they go
+/// the slow way.
 struct AccountsBySite {
-    static constexpr unsigned leaf_bits = 16;
-    struct Leaf {
-        std::atomic<Account*> accounts[std::size_t{1} << leaf_bits];
-    };
-    Leaf* leaves[std::size_t{1} << (site_id_bits - leaf_bits)]; ///< one that is empty until there is one
+    static constexpr std::uint32_t site_limit = std::uint32_t{1} << 20;
+    std::atomic<Account*> accounts[site_limit];
 
     [[nodiscard]] Account* find(std::uint32_t site) const noexcept
     {
-        const Leaf* leaf = __atomic_load_n(&leaves[site >> leaf_bits], __ATOMIC_ACQUIRE);
-        return leaf->accounts[site % (1U << leaf_bits)].load(std::memory_order_acquire);
+        return site < site_limit ? accounts[site].load(std::memory_order_acquire) : nullptr;
+    }
+    void keep(std::uint32_t site, Account* account) noexcept
+    {
+        if (site < site_limit) accounts[site].store(account, std::memory_order_release);
     }
 };
 
@@ -118,7 +119,7 @@ void follow_net(Account& account) noexcept;
     base::add_by_owner(account.allocations, 1);
     base::add_by_owner(account.slack_bytes, static_cast<std::int64_t>(sizes.usable_bytes - sizes.requested_bytes));
     base::add_by_owner(account.total_bytes, static_cast<std::int64_t>(sizes.usable_bytes));
-    if (account.net_bytes() > account.high_bytes.load(std::memory_order_relaxed)) [[unlikely]]
+    if (account.total_bytes - account.freed_bytes > account.high_bytes) [[unlikely]]
         follow_net(account);
 }
 
@@ -127,7 +128,7 @@ void follow_net(Account& account) noexcept;
 {
     base::add_by_owner(account.frees, 1);
     base::add_by_owner(account.freed_bytes, static_cast<std::int64_t>(usable_bytes));
-    if (account.net_bytes() < account.low_bytes.load(std::memory_order_relaxed)) [[unlikely]]
+    if (account.total_bytes - account.freed_bytes < account.low_bytes) [[unlikely]]
         follow_net(account);
 }
 

@@ -77,18 +77,20 @@ struct Death {
 {
     Context* const own = const_cast<Context* volatile&>(thread.context_record); // once, as in plain_birth()
     Context* context = own;
-    if (context == nullptr || context->id != entry.context()) context = clock.context(entry.context());
-    if (context == nullptr) [[unlikely]]
-        return nullptr;
+    if (context == nullptr || context->id != entry.context()) [[unlikely]] {
+        context = clock.context(entry.context());
+        if (context == nullptr) return nullptr;
+    }
     if (!entry.ignored()) [[likely]] {
         const auto bytes = static_cast<std::int64_t>(requested_bytes);
         base::add_by_owner(thread.balance_bytes, -bytes);
-        if (context->thread == thread.thread)
+        if (context->thread == thread.thread) [[likely]]
             context->died.add_by_owner({1, bytes});
         else
             context->taken.add({1, bytes});
     }
-    if (context == own || context->accounts == nullptr) return context->accounts;
+    if (context == own || context->accounts == nullptr) [[likely]]
+        return context->accounts;
     return own == nullptr || own->accounts == nullptr ? &no_accounts : own->accounts;
 }
 

@@ -20,9 +20,9 @@ struct Sum {
     unsigned ledgers = 0; ///< that have to do with it
 };
 
-std::uint64_t number(const std::atomic<std::int64_t>& counter) noexcept
+std::uint64_t number(const std::int64_t& counter) noexcept
 {
-    return static_cast<std::uint64_t>(counter.load(std::memory_order_relaxed));
+    return static_cast<std::uint64_t>(record::value_of(counter));
 }
 
 Sum sum_of(const record::Account& account) noexcept
@@ -32,7 +32,7 @@ Sum sum_of(const record::Account& account) noexcept
     sum.figures.allocations = number(account.allocations);
     sum.figures.total_bytes = number(account.total_bytes);
     sum.figures.slack_bytes = number(account.slack_bytes);
-    sum.figures.net_bytes = account.net_bytes();
+    sum.figures.net_bytes = static_cast<std::int64_t>(sum.figures.total_bytes - number(account.freed_bytes));
     sum.figures.peak_bytes = number(account.peak_bytes);
     sum.ledgers = 1;
     return sum;
