@@ -96,14 +96,14 @@ std::string aligned(const std::vector<Line>& lines, bool callers)
     return out;
 }
 
-/// Callers of a stack after the first, as far as they help to tell stacks apart.
+/// Behind the module: who called the caller, as far as it helps to tell stacks apart.
 std::string outer_callers(const Stack& stack, analyse::Names& names)
 {
     constexpr std::size_t shown = 3;
     std::string out;
     for (std::size_t i = 1; i < stack.size() && i <= shown; ++i) {
         const analyse::FrameNames& frame = names.of_frame(stack[i]);
-        out += " < " + analyse::call_label(frame, frame.calls.back());
+        out += (i == 1 ? "  < " : " < ") + analyse::call_label(frame, frame.calls.back());
         if (frame.calls.back().function == "main") break;
     }
     return out;
@@ -117,8 +117,8 @@ std::string text_table(const Accounting& accounting, std::size_t rows, analyse::
         Line& line = lines.emplace_back(Line{&row, "(unknown)", "(no module)"});
         if (row.stack.empty()) continue;
         const analyse::FrameNames& frame = names.of_frame(row.caller());
-        line.caller = with_offset(frame) + outer_callers(row.stack, names);
-        line.module = module_name(frame.module);
+        line.caller = with_offset(frame);
+        line.module = module_name(frame.module) + outer_callers(row.stack, names);
     }
     std::string out = aligned(lines, true);
     if (rows < accounting.rows.size()) {
