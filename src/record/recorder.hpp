@@ -75,22 +75,25 @@ struct Death {
 [[nodiscard]] [[gnu::always_inline]] inline AccountsBySite* book_death(platform::ThreadState& thread, Entry entry,
                                                                        std::size_t requested_bytes) noexcept
 {
+    const auto bytes = static_cast<std::int64_t>(requested_bytes);
     Context* const own = const_cast<Context* volatile&>(thread.context_record); // once, as in plain_birth()
-    Context* context = own;
-    if (context == nullptr || context->id != entry.context()) [[unlikely]] {
-        context = clock.context(entry.context());
-        if (context == nullptr) return nullptr;
+    if (own != nullptr && own->id == entry.context()) [[likely]] {
+        if (!entry.ignored()) [[likely]] {
+            base::add_by_owner(thread.balance_bytes, -bytes);
+            own->died.add_by_owner({1, bytes});
+        }
+        return own->accounts;
     }
-    if (!entry.ignored()) [[likely]] {
-        const auto bytes = static_cast<std::int64_t>(requested_bytes);
+    Context* const context = clock.context(entry.context());
+    if (context == nullptr) return nullptr;
+    if (!entry.ignored()) {
         base::add_by_owner(thread.balance_bytes, -bytes);
-        if (context->thread == thread.thread) [[likely]]
+        if (context->thread == thread.thread)
             context->died.add_by_owner({1, bytes});
         else
             context->taken.add({1, bytes});
     }
-    if (context == own || context->accounts == nullptr) [[likely]]
-        return context->accounts;
+    if (context->accounts == nullptr) return nullptr;
     return own == nullptr || own->accounts == nullptr ? &no_accounts : own->accounts;
 }
 
@@ -112,12 +115,13 @@ inline constexpr std::size_t unstated = ~std::size_t{0};
     const Entry entry(word->load(std::memory_order_relaxed));
     if (!entry.is(kind, (address & 16) != 0)) [[unlikely]]
         return false;
-    const std::size_t requested_bytes = Map::requested_bytes(word, entry);
+    const std::uint64_t extension = Map::extension(word, entry);
+    const std::size_t requested_bytes = Map::requested_bytes(entry, extension);
     if (stated_bytes != unstated && stated_bytes != requested_bytes) [[unlikely]]
         return false;
     word->store(entry.with_kind(Kind::released).word(), std::memory_order_release);
     if (const AccountsBySite* accounts = book_death(thread, entry, requested_bytes)) [[unlikely]]
-        account_death(thread, *accounts, entry.site(), Map::usable_bytes(word, entry, requested_bytes));
+        account_death(thread, *accounts, entry.site(), Map::usable_bytes(word, entry, extension));
     return true;
 }
 
