@@ -49,7 +49,8 @@ struct AccountFigures {
 
 /// One caller, or one call stack.
 struct Account : AccountFigures {
-    heapmark::Stack stack; ///< for `callers` one frame: the return address of the call. Empty where it could not be kept
+    heapmark::Stack
+        stack; ///< for `callers` one frame: the return address of the call. Empty where it could not be kept
 
     [[nodiscard]] Frame caller() const noexcept { return stack.empty() ? Frame{} : stack[0]; }
 };

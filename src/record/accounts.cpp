@@ -189,13 +189,13 @@ void follow_net(Account& account) noexcept
         base::add_by_owner(account.told_bytes, untold);
         account.reach_bytes = tell(account.id, untold);
     }
-    std::int64_t told = 0;
+    std::int64_t told_bytes = 0;
     do {
-        told = value_of(account.told_bytes);
-        account.high_bytes = std::min(value_of(account.peak_bytes), told + account.reach_bytes - 1);
-        account.low_bytes = told - account.reach_bytes + 1;
+        told_bytes = value_of(account.told_bytes);
+        account.high_bytes = std::min(value_of(account.peak_bytes), told_bytes + account.reach_bytes - 1);
+        account.low_bytes = told_bytes - account.reach_bytes + 1;
         std::atomic_signal_fence(std::memory_order_seq_cst);
-    } while (told != value_of(account.told_bytes)); // a signal handler has told meanwhile
+    } while (told_bytes != value_of(account.told_bytes)); // a signal handler has told meanwhile
 }
 
 void account_birth_slowly(platform::ThreadState& thread, std::uint32_t site, Sizes sizes) noexcept

@@ -57,15 +57,16 @@ inline constexpr std::int64_t reach_divisor = 64;
 /// the slow way.
 struct AccountsBySite {
     static constexpr std::uint32_t site_limit = std::uint32_t{1} << 20;
-    std::atomic<Account*> accounts[site_limit];
+    Account*
+        accounts[site_limit]; ///< not std::atomic: compilers give up on initialising a million of them as a constant
 
     [[nodiscard]] Account* find(std::uint32_t site) const noexcept
     {
-        return site < site_limit ? accounts[site].load(std::memory_order_acquire) : nullptr;
+        return site < site_limit ? __atomic_load_n(&accounts[site], __ATOMIC_ACQUIRE) : nullptr;
     }
     void keep(std::uint32_t site, Account* account) noexcept
     {
-        if (site < site_limit) accounts[site].store(account, std::memory_order_release);
+        if (site < site_limit) __atomic_store_n(&accounts[site], account, __ATOMIC_RELEASE);
     }
 };
 

@@ -27,9 +27,9 @@ Record counters_of(const Accounting& accounting)
 }
 
 /// How the text form calls them.
-constexpr std::string_view counter_names[] = {
-    "total bytes allocated", "slack bytes allocated", "net bytes allocated", "number of allocs", "number of frees",
-    "number of callers",     "unrecorded callers",    "unrecorded allocs",   "unknown frees"};
+constexpr std::string_view counter_names[] = {"total bytes allocated", "slack bytes allocated", "net bytes allocated",
+                                              "number of allocs",      "number of frees",       "number of callers",
+                                              "unrecorded callers",    "unrecorded allocs",     "unknown frees"};
 
 /// "build_index(Document const&)+0x4f"; "libxml2.so.2+0x41" where no function is known.
 std::string with_offset(const analyse::FrameNames& frame)
@@ -65,7 +65,7 @@ struct Line {
 
 std::string aligned(const std::vector<Line>& lines, bool callers)
 {
-    constexpr std::size_t narrow = 8;  // the least width of a column of bytes
+    constexpr std::size_t narrow = 8;   // the least width of a column of bytes
     constexpr std::size_t longest = 60; // callers up to this one's length have their modules below each other
     std::size_t total = narrow;
     std::size_t slack = narrow;

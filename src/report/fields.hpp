@@ -13,8 +13,7 @@ struct Field {
     Field(std::string_view its_key, std::string_view text) : key(its_key), value(text) {}
     Field(std::string_view its_key, std::integral auto number)
         : key(its_key), value(std::to_string(number)), is_number(true)
-    {
-    }
+    {}
 
     std::string_view key; ///< must live on
     std::string value;

@@ -42,7 +42,8 @@ Sum sum_of(const record::Account& account) noexcept
 std::uint64_t peak_of(std::uint32_t id, const Sum& sum) noexcept
 {
     if (sum.ledgers == 1) return sum.figures.peak_bytes;
-    return static_cast<std::uint64_t>(std::max(record::told_peak(id), std::max<std::int64_t>(sum.figures.net_bytes, 0)));
+    return static_cast<std::uint64_t>(
+        std::max(record::told_peak(id), std::max<std::int64_t>(sum.figures.net_bytes, 0)));
 }
 
 } // namespace

@@ -64,7 +64,8 @@ struct Figures {
 
 std::ostream& operator<<(std::ostream& out, const Figures& f)
 {
-    return out << "total " << f.total << " slack " << f.slack << " net " << f.net << " " << f.allocations << "/" << f.frees;
+    return out << "total " << f.total << " slack " << f.slack << " net " << f.net << " " << f.allocations << "/"
+               << f.frees;
 }
 
 Figures figures_of(const heapmark::AccountFigures& row)
@@ -84,7 +85,8 @@ template <int Number>
     block = std::realloc(block, size);
     return opaque(block);
 }
-constexpr std::array<void* (*)(std::size_t), 8> sites{site<0>, site<1>, site<2>, site<3>, site<4>, site<5>, site<6>, site<7>};
+constexpr std::array<void* (*)(std::size_t), 8> sites{site<0>, site<1>, site<2>, site<3>,
+                                                      site<4>, site<5>, site<6>, site<7>};
 constexpr std::size_t resized = sites.size(); // the number of resize_site
 
 /// The number of the site that a row is of; -1 for others.
@@ -217,8 +219,9 @@ TEST_CASE("many threads at random, with blocks that change hands: exact to the l
         std::array<Model, thread_count> models{};
         std::vector<std::thread> threads;
         for (std::size_t i = 0; i < thread_count; ++i)
-            threads.emplace_back(
-                [&models, i, round] { use_at_random(round * 100 + static_cast<unsigned>(i), 30'000, exchange, models[i]); });
+            threads.emplace_back([&models, i, round] {
+                use_at_random(round * 100 + static_cast<unsigned>(i), 30'000, exchange, models[i]);
+            });
         for (std::thread& thread : threads) thread.join();
 
         Model sum{};
@@ -336,8 +339,9 @@ TEST_CASE("a forked child goes on from its parent's figures, also of threads tha
             std::free(inherited);
             for (int n = 0; n < 1'000; ++n) std::free(site<5>(64));
             const std::map<int, Account> rows = by_number(accounting(before));
-            const bool right = rows.at(4).frees == 1 && rows.at(4).allocations == 0 && rows.at(5).allocations == 1'000 &&
-                               rows.at(5).net_bytes == 0 && accounting().rows.size() >= before.rows.size();
+            const bool right = rows.at(4).frees == 1 && rows.at(4).allocations == 0 &&
+                               rows.at(5).allocations == 1'000 && rows.at(5).net_bytes == 0 &&
+                               accounting().rows.size() >= before.rows.size();
             _exit(right ? 0 : 1);
         }
         int status = -1;

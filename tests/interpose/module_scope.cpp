@@ -45,7 +45,7 @@ public:
     void* call(void* (*function)(std::size_t), std::size_t size) const
     {
         return reinterpret_cast<void* (*)(void* (*)(std::size_t), std::size_t)>(dlsym(handle_, "plugin_call"))(function,
-                                                                                                           size);
+                                                                                                               size);
     }
 
 private:
@@ -181,8 +181,9 @@ TEST_CASE("by the handle, by other names, by links, and by paths from here")
     const std::string link = folder / "link.so";
     const std::filesystem::path here = std::filesystem::current_path();
     std::filesystem::current_path(folder / "");
-    const std::vector<module_scope> scopes{module_scope(copy.c_str()), module_scope(link.c_str()), module_scope("copy.so"),
-                                           module_scope("copy"), module_scope("./copy.so"), module_scope("./link.so")};
+    const std::vector<module_scope> scopes{module_scope(copy.c_str()), module_scope(link.c_str()),
+                                           module_scope("copy.so"),    module_scope("copy"),
+                                           module_scope("./copy.so"),  module_scope("./link.so")};
     const module_scope other("link.so"); // not its name
     std::filesystem::current_path(here);
     for (const std::string& loaded_as : {copy, link}) {

@@ -81,7 +81,8 @@ std::map<std::uint64_t, heapmark::Account> reading()
 void check_against(const Model& model)
 {
     auto rows = reading();
-    for (const auto& [caller, wanted] : model.rows) {
+    for (const auto& [key, wanted] : model.rows) {
+        const std::uint64_t caller = key; // clang++ 14 captures no structured bindings
         CAPTURE(caller);
         const heapmark::Account& row = rows[caller];
         CHECK(static_cast<std::int64_t>(row.allocations) == wanted.allocations);
@@ -93,8 +94,8 @@ void check_against(const Model& model)
         if (wanted.users.size() == 1)
             CHECK(peak == wanted.peak);
         else
-            CHECK(std::abs(peak - wanted.peak) < static_cast<std::int64_t>(wanted.users.size()) *
-                                                    std::max(least_reach_bytes, peak / reach_divisor));
+            CHECK(std::abs(peak - wanted.peak) <
+                  static_cast<std::int64_t>(wanted.users.size()) * std::max(least_reach_bytes, peak / reach_divisor));
     }
 }
 
@@ -179,7 +180,8 @@ TEST_CASE("a random mix of threads, sites, ways and sizes, to the last block and
             if (live.empty() || below(10) < (growing ? 6U : 4U)) {
                 const std::uint64_t caller = base + below(8);
                 const std::size_t requested = below(20) == 0 ? below(60'000) : below(600);
-                const Sizes sizes{requested, std::max<std::size_t>(24, (requested + 7 + below(40)) / 8 * 8)}; // as allocators
+                const Sizes sizes{requested,
+                                  std::max<std::size_t>(24, (requested + 7 + below(40)) / 8 * 8)}; // as allocators
                 ThreadState& thread = thread_for(caller);
                 const std::uintptr_t place = places.take();
                 const std::uint32_t site = site_of(caller, below(3), static_cast<std::uint32_t>(below(2)));

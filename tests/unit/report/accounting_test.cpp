@@ -14,10 +14,10 @@ struct Kernel {
     InventedNames names;
     Stacks stacks;
     Frame dup = names.call("dup_task_struct", "/src/kernel/fork.c", 171, "/boot/vmlinux");
-    Frame load = names.calls({{"reserve", "std::vector<int>::reserve(unsigned long)", "/usr/include/vector.tcc", 70, false,
-                               true},
-                              {"Table::load(char const*)", "Table::load(char const*)", "/src/a\tb.cpp", 12, false, false}},
-                             "/opt/plugins/\"codec\".so.3");
+    Frame load = names.calls(
+        {{"reserve", "std::vector<int>::reserve(unsigned long)", "/usr/include/vector.tcc", 70, false, true},
+         {"Table::load(char const*)", "Table::load(char const*)", "/src/a\tb.cpp", 12, false, false}},
+        "/opt/plugins/\"codec\".so.3");
     Frame main = names.call("main", "/src/main.cpp", 7, "/src/app/program");
     Frame start = names.call("_start", {}, 0, "/src/app/program");
     Frame unnamed = names.call("", {}, 0, "/opt/plugins/libcodec.so.3");
@@ -30,8 +30,8 @@ struct Kernel {
         names.set_return_offset(main, 0x5);
     }
 
-    static Account row(Stack stack, std::uint64_t total, std::uint64_t slack, std::int64_t net, std::uint64_t allocations,
-                       std::uint64_t frees, std::uint64_t peak)
+    static Account row(Stack stack, std::uint64_t total, std::uint64_t slack, std::int64_t net,
+                       std::uint64_t allocations, std::uint64_t frees, std::uint64_t peak)
     {
         Account account;
         account.stack = stack;
@@ -91,9 +91,9 @@ TEST_CASE("stacks: who called the caller, up to main")
     Kernel kernel;
     Accounting accounting;
     accounting.key = AccountingKey::stacks;
-    accounting.rows = {
-        Kernel::row(kernel.stacks.of({kernel.load, kernel.main, kernel.start}), 100, 4, 100, 1, 0, 100),
-        Kernel::row(kernel.stacks.of({kernel.load, kernel.dup, kernel.dup, kernel.dup, kernel.main}), 60, 0, 60, 2, 0, 60)};
+    accounting.rows = {Kernel::row(kernel.stacks.of({kernel.load, kernel.main, kernel.start}), 100, 4, 100, 1, 0, 100),
+                       Kernel::row(kernel.stacks.of({kernel.load, kernel.dup, kernel.dup, kernel.dup, kernel.main}), 60,
+                                   0, 60, 2, 0, 60)};
     check_golden("accounting_stacks.txt", kernel.table(accounting, AccountingForm::text));
 }
 
@@ -110,9 +110,10 @@ TEST_CASE("no rows")
     Kernel kernel;
     CHECK(kernel.table({}, AccountingForm::text) == "   total    slack      net alloc/free  caller  module\n");
     CHECK(kernel.table({}, AccountingForm::json) == "[]\n");
-    CHECK(kernel.table({}, AccountingForm::tsv) ==
-          "total_bytes\tslack_bytes\tnet_bytes\tpeak_bytes\tallocations\tfrees\tfunction\toffset\tmodule\tmodule_offset\t"
-          "file\tline\tstack\n");
+    CHECK(
+        kernel.table({}, AccountingForm::tsv) ==
+        "total_bytes\tslack_bytes\tnet_bytes\tpeak_bytes\tallocations\tfrees\tfunction\toffset\tmodule\tmodule_offset\t"
+        "file\tline\tstack\n");
 }
 
 TEST_CASE("differences leave out what nothing happened to")
