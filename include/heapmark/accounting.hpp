@@ -31,7 +31,7 @@ struct AccountFigures {
     std::uint64_t allocations = 0;
     std::uint64_t frees = 0; ///< of what was allocated here, by whomever
     /// The most of net_bytes at any time since accounting began, in a difference too. Exact where one thread allocated and
-    /// freed. Where n threads did, it is wrong by less than n times the greater of 4 KiB and 1/64 of it; where the figures
+    /// freed. Where n threads did, it is wrong by less than n times the greater of 16 KiB and 1/64 of it; where the figures
     /// of several accounts were added up, it is their sum, which may be more than there ever was at one time.
     std::uint64_t peak_bytes = 0;
 

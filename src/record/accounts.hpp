@@ -50,7 +50,7 @@ inline std::int64_t value_of(const std::int64_t& counter) noexcept
 }
 
 /// `reach_bytes` is the greater of this and the account's peak by `reach_divisor`.
-inline constexpr std::int64_t least_reach_bytes = 4096;
+inline constexpr std::int64_t least_reach_bytes = 16384;
 inline constexpr std::int64_t reach_divisor = 64;
 
 /// A ledger's accounts by site: what the heap path looks up. Of sites with higher numbers it finds none, so that they go

@@ -130,12 +130,12 @@ public:
         return extension != 0 ? Extension::size(extension) : entry.inline_requested();
     }
     [[nodiscard]] static std::size_t usable_bytes(const std::atomic<std::uint64_t>* word, Entry entry,
-                                                  std::uint64_t extension) noexcept
+                                                  std::uint64_t extension, std::size_t requested_bytes) noexcept
     {
         if (extension == 0) return entry.inline_usable();
         if (Extension::slack(extension) == Extension::slack_in_next) [[unlikely]]
             return Extension::size(word[2].load(std::memory_order_relaxed));
-        return Extension::size(extension) + Extension::slack(extension);
+        return requested_bytes + Extension::slack(extension);
     }
 
 private:

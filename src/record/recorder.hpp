@@ -121,7 +121,7 @@ inline constexpr std::size_t unstated = ~std::size_t{0};
         return false;
     word->store(entry.with_kind(Kind::released).word(), std::memory_order_release);
     if (const AccountsBySite* accounts = book_death(thread, entry, requested_bytes)) [[unlikely]]
-        account_death(thread, *accounts, entry.site(), Map::usable_bytes(word, entry, extension));
+        account_death(thread, *accounts, entry.site(), Map::usable_bytes(word, entry, extension, requested_bytes));
     return true;
 }
 

@@ -257,7 +257,7 @@ TEST_CASE("the peak in one thread is exact, and that of many within its bound")
     // site<6> was used by several threads above, with far less.
     const std::uint64_t wanted = fill(2'000);
     const auto peak = static_cast<std::int64_t>(by_number(accounting())[6].peak_bytes);
-    CHECK(std::abs(peak - static_cast<std::int64_t>(wanted)) < 8 * std::max<std::int64_t>(4096, peak / 64));
+    CHECK(std::abs(peak - static_cast<std::int64_t>(wanted)) < 8 * std::max<std::int64_t>(16'384, peak / 64));
 
     struct Own {
         [[gnu::noinline]] static void* site(std::size_t size) { return opaque(std::malloc(size)); }
