@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from measure import Cell, Results, spread
 
 LINKED = "heapmark, linked"
+ACCOUNTING = "heapmark, linked, accounting"
 
 
 @dataclass
@@ -63,6 +64,9 @@ def all_goals(results: Results, curve: list, parts: dict[str, dict[str, float]],
         Goal("`pair`, `depth=1`, 1 thread, ÷ bare", 1.4, "", ratio("pair", 1, "heapmark, linked, depth=1")),
         Goal("`json`, 1 thread, ÷ bare", 1.15, "", ratio("json", 1)),
         Goal("`json`, 2 threads, ÷ bare", 1.15, "", ratio("json", 2)),
+        Goal("`pair` with accounting, 1 thread, ÷ bare", 2.3, "", ratio("pair", 1, ACCOUNTING)),
+        Goal("the same, 2 threads, ÷ its own 1-thread figure", 1.05, "", scaling(ACCOUNTING)),
+        Goal("`json` with accounting, 1 thread, ÷ bare", 1.2, "", ratio("json", 1, ACCOUNTING)),
         Goal("capture without frame pointers, the whole walk", 4, "ns/frame",
              part("whole_walk/32_without_frame_pointers", "ns_per_frame"),
              told(part("unchanged/32_without_frame_pointers", "ns_per_frame"), "", " ns/frame",

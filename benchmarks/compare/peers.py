@@ -69,6 +69,8 @@ def all_peers(build: dict, built: str, scratch: str) -> list[Peer]:
         Peer("heapmark, linked", variant="heapmark", ours=True, no_foreign=linked_only),
         Peer("heapmark, linked, depth=1", variant="heapmark", ours=True, environment={"HEAPMARK_OPTIONS": "depth=1"},
              no_foreign=linked_only),
+        Peer("heapmark, linked, accounting", variant="heapmark", ours=True,
+             environment={"HEAPMARK_OPTIONS": "accounting=callers"}, no_foreign=linked_only),
         Peer("heapmark, preloaded", ours=True, environment={"LD_PRELOAD": build["preload"]},
              no_question="the C API has no snapshots; the row of the linked library has the figure"),
         sanitizer("LeakSanitizer, fast unwinder", "lsan", "liblsan.so", "", "leak"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSL-1.0
- * The C API: mark, counts and print. Also exported by libheapmark_preload.so, so that a program can use it where
+ * The C API: mark, counts, print, accounting. Also exported by libheapmark_preload.so, so that a program can use it where
  * it is preloaded: declare the functions weak, or look them up with dlsym.
  */
 #ifndef HEAPMARK_HEAPMARK_H
@@ -30,6 +30,13 @@ heapmark_totals heapmark_counts(heapmark_generation since);
 /* Writes the text report of the live blocks born in `since` or later. Returns 0, or an errno value when `out`
  * could not be written or memory ran out. */
 int heapmark_print(heapmark_generation since, FILE* out);
+
+/* From now on all that is allocated is accounted to its caller; HEAPMARK_OPTIONS=accounting=callers does so from the
+ * beginning. See heapmark/accounting.hpp. */
+void heapmark_start_accounting(void);
+
+/* Writes the accounting's header, an empty line, and its table. Returns 0, or an errno value as above. */
+int heapmark_print_accounting(FILE* out);
 
 /* Marks a live block as meant to live on. Returns 1 if it was the start of a tracked block, else 0. */
 int heapmark_forget(const void* block);

@@ -434,7 +434,9 @@ void print(const Snapshot& snapshot, std::FILE* out);
 
 } // namespace heapmark
 
+#include <heapmark/accounting.hpp>
 #include <heapmark/explain.hpp>
+#include <heapmark/modules.hpp>
 #include <heapmark/track.hpp>
 
 #endif

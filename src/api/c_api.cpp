@@ -26,6 +26,18 @@ try {
     return ENOMEM;
 }
 
+HEAPMARK_C_API void heapmark_start_accounting(void)
+{
+    heapmark::start_accounting();
+}
+
+HEAPMARK_C_API int heapmark_print_accounting(FILE* out)
+try {
+    return heapmark::print(heapmark::accounting(), out);
+} catch (const std::bad_alloc&) {
+    return ENOMEM;
+}
+
 HEAPMARK_C_API int heapmark_forget(const void* block) { return heapmark::forget(block) ? 1 : 0; }
 
 HEAPMARK_C_API int heapmark_active(void) { return heapmark::active() ? 1 : 0; }

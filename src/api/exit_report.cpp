@@ -3,9 +3,11 @@
 #include "api/color.hpp"
 #include "api/explain_printing.hpp"
 #include "api/faults.hpp"
+#include "analyse/accounts.hpp"
 #include "platform/options.hpp"
 #include "platform/process_end.hpp"
 #include "platform/thread_state.hpp"
+#include "report/accounting.hpp"
 #include "report/text.hpp"
 #include "symbolise/symbolise.hpp"
 
@@ -79,6 +81,15 @@ int status_after(const Explanation& why)
     return why.complete() ? code : code + 1;
 }
 
+std::string accounting_in_words(const Accounting& accounting, std::size_t most_rows)
+{
+    const AccountingForm text = AccountingForm::text;
+    analyse::Names& names = symbolise::process_names();
+    return report::accounting_header(accounting, text) + "\n" +
+           report::accounting_table(accounting, text, most_rows, names) + "\n" +
+           report::module_table(analyse::by_module(accounting, names), text);
+}
+
 void report_at_exit()
 {
     const int saved_errno = errno;
@@ -91,6 +102,8 @@ void report_at_exit()
         const Snapshot left = survivors(first_generation);
         if (platform::options().report_at_exit != 0)
             text += report::survivors_text(left, options, color, symbolise::process_names());
+        if (platform::options().report_at_exit != 0 && platform::options().accounting != 0)
+            text += "\n" + accounting_in_words(accounting(), options.max_groups) + "\n";
         if (platform::options().explain_at_exit != 0) {
             const Explanation why = explain(left);
             text += explanation_in_words(why, options, color);

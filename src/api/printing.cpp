@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reports onto streams. The text is put together first and written at once, so that reports of several threads do not
-// mix.
+// Reports onto streams.
+#include "api/printing.hpp"
+
 #include "api/color.hpp"
 #include "platform/options.hpp"
-#include "platform/thread_state.hpp"
 #include "report/text.hpp"
 #include "symbolise/symbolise.hpp"
 
@@ -11,7 +11,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <ostream>
 #include <unistd.h>
 #if __has_include(<ext/stdio_sync_filebuf.h>)
 #include <ext/stdio_filebuf.h>
@@ -34,16 +33,17 @@ int descriptor_of(const std::ostream& out)
     return -1;
 }
 
-/// Under the guard to the end: a buffer that the stream makes for this text is heapmark's doing, not the program's.
-template <class Text>
-void write_to(std::ostream& out, Text text)
-{
-    const platform::Guard guard;
-    const std::string whole = text();
-    out.write(whole.data(), static_cast<std::streamsize>(whole.size()));
-}
-
 } // namespace
+
+int write_to(std::FILE* out, const std::string& text)
+{
+    const int kept = errno;
+    errno = 0;
+    const bool written = std::fwrite(text.data(), 1, text.size(), out) == text.size();
+    const int error = written ? 0 : errno != 0 ? errno : EIO;
+    errno = kept;
+    return error;
+}
 
 bool wants_color(TextOptions::Color color, int descriptor)
 {
@@ -74,15 +74,9 @@ void write_text(std::ostream& out, const Snapshot& snapshot, const TextOptions& 
 
 int write_text(std::FILE* out, const Snapshot& snapshot, const TextOptions& options)
 {
-    const platform::Guard guard; // also for the stream's own buffer, which our first write to it may make
+    const platform::Guard guard;
     const bool color = wants_color(options.color, fileno(out));
-    const std::string text = report::survivors_text(snapshot, options, color, symbolise::process_names());
-    const int kept = errno;
-    errno = 0;
-    const bool written = std::fwrite(text.data(), 1, text.size(), out) == text.size();
-    const int error = written ? 0 : errno != 0 ? errno : EIO;
-    errno = kept;
-    return error;
+    return write_to(out, report::survivors_text(snapshot, options, color, symbolise::process_names()));
 }
 
 void write_text(std::ostream& out, const Faults& faults, const TextOptions& options)

@@ -22,6 +22,8 @@ namespace {
     attach_thread(thread, 0);
     platform::load_options();
     trace::follow_options();
+    if (record::start_accounting(static_cast<record::AccountKey>(platform::options().accounting)))
+        thread.context_record = nullptr; // of before; the next one is accounted
     if (thread.known_stacks != nullptr) thread.known_stacks->begin(static_cast<unsigned>(platform::options().depth));
     record::begin_first_generation();
 }

@@ -77,6 +77,7 @@ void release_caches(platform::ThreadState& thread) noexcept
     __asm__ volatile("" : : : "memory");
     if (caches != nullptr) give_back(caches);
     trace::end_thread();
+    record::give_back_ledger(thread);
 }
 
 /// Runs in each round of thread-specific destructors. Other destructors may still allocate, so it puts itself back
@@ -145,6 +146,7 @@ void attach_thread(platform::ThreadState& thread, std::uint32_t parent, std::uin
     thread.phase = starting; // what follows may allocate, and is recorded without caches
     const platform::Guard guard;
     if (environ != nullptr) platform::load_options();
+    record::start_accounting(static_cast<record::AccountKey>(platform::options().accounting));
     platform::watch_process_end();
     thread.thread = record::add_thread(parent, generation);
     thread.stack = platform::stack_of_this_thread();

@@ -2,6 +2,7 @@
 // Finding the allocator underneath, and judging addresses it may have handed out.
 #include "interpose/underlying.hpp"
 
+#include "base/bits.hpp"
 #include "platform/modules.hpp"
 #include "platform/next_symbol.hpp"
 #include "platform/raw_write.hpp"
@@ -52,7 +53,7 @@ void* first_malloc(std::size_t size)
     find_underlying();
     return underlying.malloc(size);
 }
-void first_free(void* block)
+void first_free(void* block) noexcept
 {
     find_underlying();
     underlying.free(block);
@@ -112,7 +113,7 @@ std::size_t asked_usable_bytes(void* block, std::size_t requested_bytes) noexcep
 {
     // tcmalloc's malloc_usable_size makes an object with operator new at its first call, and so comes back here.
     static constinit thread_local bool asking __attribute__((tls_model("initial-exec"))) = false;
-    if (asking) return requested_bytes;
+    if (asking) return base::round_up(requested_bytes, 8); // entries keep small sizes in eighths
     asking = true;
     const std::size_t usable = underlying.usable_size(block);
     asking = false;

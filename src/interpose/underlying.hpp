@@ -10,7 +10,7 @@ namespace heapmark::interpose {
 /// Starts out with functions that find the real ones and then call them.
 struct Underlying {
     void* (*malloc)(std::size_t);
-    void (*free)(void*);
+    void (*free)(void*) noexcept; ///< so that free can end with a jump there
     void* (*calloc)(std::size_t, std::size_t);
     void* (*realloc)(void*, std::size_t);
     void* (*memalign)(std::size_t, std::size_t);
@@ -27,7 +27,8 @@ inline std::size_t padded(std::size_t requested_bytes) noexcept
     return underlying.glibc || requested_bytes >= 32 ? requested_bytes : 32;
 }
 
-/// Asks an allocator that is not glibc; `requested_bytes` when it is just being asked by this thread.
+/// Asks an allocator that is not glibc; `requested_bytes`, rounded up, when it is just being asked by this
+/// thread.
 std::size_t asked_usable_bytes(void* block, std::size_t requested_bytes) noexcept;
 
 /// Of a block of glibc's.

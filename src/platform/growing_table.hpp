@@ -15,6 +15,8 @@ namespace heapmark::platform {
 template <class Element, unsigned IdBits, unsigned ChunkBits>
 class GrowingTable {
 public:
+    static constexpr std::uint32_t chunk_size = std::uint32_t{1} << ChunkBits;
+
     /// The element of `id`, its chunk made if need be; nullptr when it cannot be had.
     Element* slot(std::uint32_t id) noexcept
     {

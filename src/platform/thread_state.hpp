@@ -12,6 +12,7 @@ struct StackCache;
 } // namespace heapmark::capture
 namespace heapmark::record {
 struct Context;
+struct Ledger;
 class SiteCache;
 } // namespace heapmark::record
 
@@ -38,11 +39,12 @@ struct ThreadState {
     capture::StackCache* stack_cache;
     capture::RuleCache* rule_cache;
     record::SiteCache* site_cache;
+    record::Ledger* ledger;    ///< of accounting; nullptr: none yet, or the thread is ending
     std::uint32_t live_thread; ///< LiveThreadIndex
     Phase phase;
 };
 
-static_assert(sizeof(ThreadState) <= 96, "static TLS is scarce: ld.so keeps about 1.6 KB for late initial-exec users");
+static_assert(sizeof(ThreadState) <= 104, "static TLS is scarce: ld.so keeps about 1.6 KB for late initial-exec users");
 
 extern constinit thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
 

@@ -48,6 +48,8 @@ struct AtomicTotals {
     }
 };
 
+struct AccountsBySite;
+
 /// Two cache lines: one that only the context's own thread writes, one for what others do to its blocks.
 /// Ignored blocks are in none of the totals.
 struct alignas(128) Context {
@@ -56,9 +58,10 @@ struct alignas(128) Context {
     std::uint32_t id;
     AtomicTotals born;
     AtomicTotals died;                     ///< freed by the context's own thread
-    std::int64_t balance_at_start;         ///< ThreadState::balance_bytes when the thread came to it
-    std::atomic<std::int64_t> balance_max; ///< the most of it while it was the thread's
+    std::atomic<std::int64_t> balance_max; ///< the most of ThreadState::balance_bytes while it was the thread's
+    AccountsBySite* accounts;              ///< nullptr: births in it are not accounted; see accounts.hpp
     alignas(64) AtomicTotals taken;        ///< freed by other threads, or forgotten
+    std::int64_t balance_at_start;         ///< ThreadState::balance_bytes when the thread came to it
 };
 static_assert(sizeof(Context) == 128 && offsetof(Context, taken) == 64);
 

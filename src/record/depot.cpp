@@ -86,9 +86,8 @@ const Site* site(std::uint32_t id) noexcept
     return slot == nullptr ? nullptr : *slot;
 }
 
-std::uint32_t site_count() noexcept
-{
-    return std::min(next_id.load(std::memory_order_relaxed), last_id + 1) - first_id;
-}
+std::uint32_t site_count() noexcept { return end_site_id() - first_id; }
+
+std::uint32_t end_site_id() noexcept { return std::min(next_id.load(std::memory_order_relaxed), last_id + 1); }
 
 } // namespace heapmark::record

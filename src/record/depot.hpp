@@ -62,6 +62,9 @@ const Site* site(std::uint32_t id) noexcept;
 /// Sites kept so far.
 std::uint32_t site_count() noexcept;
 
+/// One past the last id given out.
+std::uint32_t end_site_id() noexcept;
+
 /// Direct-mapped, by hash. A hash of 64 bits that agrees is taken for the same site. Valid when zero.
 /// Shared by a thread and the signal handlers that interrupt it: a slot's first word is the hash mixed with the site,
 /// so that a pair which a handler came between matches nothing.

@@ -120,12 +120,22 @@ public:
     /// a realloc, other blocks may have taken its place.
     [[nodiscard]] static bool has_sizes(const std::atomic<std::uint64_t>* word, Entry entry) noexcept;
 
-    /// The requested bytes alone.
-    [[nodiscard]] static std::size_t requested_bytes(const std::atomic<std::uint64_t>* word, Entry entry) noexcept
+    // The same in steps, for the heap path. The first word of the extension; 0, which none is, for a block without:
+    [[nodiscard]] static std::uint64_t extension(const std::atomic<std::uint64_t>* word, Entry entry) noexcept
     {
-        // Without a branch on the size, as in store_plain.
-        const std::uint64_t source = (entry.has_extension() ? word + 1 : word)->load(std::memory_order_relaxed);
-        return entry.has_extension() ? Extension::size(source) : entry.inline_requested();
+        return entry.has_extension() ? word[1].load(std::memory_order_relaxed) : 0;
+    }
+    [[nodiscard]] static std::size_t requested_bytes(Entry entry, std::uint64_t extension) noexcept
+    {
+        return extension != 0 ? Extension::size(extension) : entry.inline_requested();
+    }
+    [[nodiscard]] static std::size_t usable_bytes(const std::atomic<std::uint64_t>* word, Entry entry,
+                                                  std::uint64_t extension, std::size_t requested_bytes) noexcept
+    {
+        if (extension == 0) return entry.inline_usable();
+        if (Extension::slack(extension) == Extension::slack_in_next) [[unlikely]]
+            return Extension::size(word[2].load(std::memory_order_relaxed));
+        return requested_bytes + Extension::slack(extension);
     }
 
 private:

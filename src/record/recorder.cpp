@@ -50,6 +50,7 @@ void renew_context(platform::ThreadState& thread) noexcept
         const std::uint32_t generation = clock.generation();
         Context* taken = clock.take_context(thread.thread, thread.balance_bytes);
         if (taken == nullptr) return;
+        taken->accounts = accounts_of(thread);
         // A signal handler may allocate between these: without a record it takes the slow path, which sets both.
         thread.context_record = nullptr;
         std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -62,10 +63,12 @@ void renew_context(platform::ThreadState& thread) noexcept
     }
 }
 
-void bury_unseen(Entry entry, Sizes sizes) noexcept
+void bury_unseen(platform::ThreadState& thread, Entry entry, Sizes sizes) noexcept
 {
-    if (Context* context = clock.context(entry.context()); context != nullptr && !entry.ignored())
-        context->taken.add({1, static_cast<std::int64_t>(sizes.requested_bytes)});
+    Context* context = clock.context(entry.context());
+    if (context == nullptr) return;
+    if (!entry.ignored()) context->taken.add({1, static_cast<std::int64_t>(sizes.requested_bytes)});
+    if (context->accounts != nullptr) account_death_slowly(thread, entry.site(), sizes.usable_bytes);
 }
 
 void birth(platform::ThreadState& thread, const void* block, Sizes sizes, Kind kind, std::uint32_t site) noexcept
@@ -78,7 +81,7 @@ void birth(platform::ThreadState& thread, const void* block, Sizes sizes, Kind k
     }
     std::atomic<std::uint64_t>* word = &leaf->words[Map::granule_in_leaf(address)];
     const Entry old(word->load(std::memory_order_relaxed));
-    if (old.kind() > Kind::internal) bury_unseen(old, Map::sizes(word, old));
+    if (old.kind() > Kind::internal) bury_unseen(thread, old, Map::sizes(word, old));
 
     const std::uint32_t generation = clock.generation();
     if (thread.generation != generation || thread.context_record == nullptr) renew_context(thread);
@@ -88,6 +91,7 @@ void birth(platform::ThreadState& thread, const void* block, Sizes sizes, Kind k
     Map::raise_newest(*leaf, address, entry.context());
     Map::store(word, entry, sizes);
     if (context != nullptr && !ignored) book_birth(thread, *context, sizes.requested_bytes);
+    if (context != nullptr && context->accounts != nullptr) account_birth(thread, *context->accounts, site, sizes);
     // Without a context of its own generation a block is known, for its release, but missed among the survivors.
     if (kind != Kind::internal && (context == nullptr || thread.generation < generation)) count_unrecorded();
 }
@@ -100,7 +104,8 @@ Death death(platform::ThreadState& thread, const void* block) noexcept
         word->store(0, std::memory_order_relaxed);
     else if (found.outcome == Death::Outcome::died) {
         word->store(found.entry.with_kind(Kind::released).word(), std::memory_order_release);
-        book_death(thread, found.entry, found.sizes.requested_bytes);
+        if (const AccountsBySite* accounts = book_death(thread, found.entry, found.sizes.requested_bytes))
+            account_death(thread, *accounts, found.entry.site(), found.sizes.usable_bytes);
     }
     return found;
 }
@@ -125,7 +130,9 @@ void Resize::done() noexcept
     const std::uint64_t after =
         before_.outcome == Death::Outcome::internal ? 0 : before_.entry.with_kind(Kind::released).word();
     word_->compare_exchange_strong(expected, after, std::memory_order_relaxed);
-    if (before_.outcome == Death::Outcome::died) book_death(thread_, before_.entry, before_.sizes.requested_bytes);
+    if (before_.outcome != Death::Outcome::died) return;
+    if (const AccountsBySite* accounts = book_death(thread_, before_.entry, before_.sizes.requested_bytes))
+        account_death(thread_, *accounts, before_.entry.site(), before_.sizes.usable_bytes);
 }
 
 Entry find_block(const void* block, Sizes& sizes) noexcept

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "platform/thread_state.hpp"
+#include "record/accounts.hpp"
 #include "record/contexts.hpp"
 #include "record/map.hpp"
 
@@ -57,6 +58,8 @@ void birth(platform::ThreadState& thread, const void* block, Sizes sizes, Kind k
     Map::raise_newest(*leaf, address, context->id);
     Map::store_plain(word, Entry(kind, (address & 16) != 0, context->id, false, site), sizes);
     book_birth(thread, *context, sizes.requested_bytes);
+    if (context->accounts != nullptr) [[unlikely]]
+        account_birth(thread, *context->accounts, site, sizes);
     return true;
 }
 
@@ -68,20 +71,30 @@ struct Death {
     Sizes sizes;
 };
 
-/// Takes a block out of the totals of its context.
-[[gnu::always_inline]] inline void book_death(platform::ThreadState& thread, Entry entry,
-                                              std::size_t requested_bytes) noexcept
+/// Takes a block out of the totals of its context. Returns the accounts that its death is to be booked on, if on any.
+[[nodiscard]] [[gnu::always_inline]] inline AccountsBySite* book_death(platform::ThreadState& thread, Entry entry,
+                                                                       std::size_t requested_bytes) noexcept
 {
-    Context* context = const_cast<Context* volatile&>(thread.context_record); // once, as in plain_birth()
-    if (context == nullptr || context->id != entry.context()) context = clock.context(entry.context());
-    if (context == nullptr || entry.ignored()) [[unlikely]]
-        return;
     const auto bytes = static_cast<std::int64_t>(requested_bytes);
-    base::add_by_owner(thread.balance_bytes, -bytes);
-    if (context->thread == thread.thread)
-        context->died.add_by_owner({1, bytes});
-    else
-        context->taken.add({1, bytes});
+    Context* const own = const_cast<Context* volatile&>(thread.context_record); // once, as in plain_birth()
+    if (own != nullptr && own->id == entry.context()) [[likely]] {
+        if (!entry.ignored()) [[likely]] {
+            base::add_by_owner(thread.balance_bytes, -bytes);
+            own->died.add_by_owner({1, bytes});
+        }
+        return own->accounts;
+    }
+    Context* const context = clock.context(entry.context());
+    if (context == nullptr) return nullptr;
+    if (!entry.ignored()) {
+        base::add_by_owner(thread.balance_bytes, -bytes);
+        if (context->thread == thread.thread)
+            context->died.add_by_owner({1, bytes});
+        else
+            context->taken.add({1, bytes});
+    }
+    if (context->accounts == nullptr) return nullptr;
+    return own == nullptr || own->accounts == nullptr ? &no_accounts : own->accounts;
 }
 
 /// A size that a release does not state.
@@ -102,11 +115,13 @@ inline constexpr std::size_t unstated = ~std::size_t{0};
     const Entry entry(word->load(std::memory_order_relaxed));
     if (!entry.is(kind, (address & 16) != 0)) [[unlikely]]
         return false;
-    const std::size_t requested_bytes = Map::requested_bytes(word, entry);
+    const std::uint64_t extension = Map::extension(word, entry);
+    const std::size_t requested_bytes = Map::requested_bytes(entry, extension);
     if (stated_bytes != unstated && stated_bytes != requested_bytes) [[unlikely]]
         return false;
     word->store(entry.with_kind(Kind::released).word(), std::memory_order_release);
-    book_death(thread, entry, requested_bytes);
+    if (const AccountsBySite* accounts = book_death(thread, entry, requested_bytes)) [[unlikely]]
+        account_death(thread, *accounts, entry.site(), Map::usable_bytes(word, entry, extension, requested_bytes));
     return true;
 }
 

@@ -242,7 +242,9 @@ private:
         names.offset = address;
         Calls calls(caches, names.module);
         calls_at(module, address, calls);
-        calls.prefer_symbol(symbol_at(module, address).name);
+        const Symbol symbol = symbol_at(module, address);
+        calls.prefer_symbol(symbol.name);
+        if (symbol.name != nullptr) names.return_offset = address + 1 - symbol.begin;
         names.calls = calls.finish();
         return names;
     }

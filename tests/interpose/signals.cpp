@@ -10,6 +10,17 @@
 
 #ifndef HEAPMARK_TEST_PRELOADED
 #include <heapmark/heapmark.hpp>
+
+namespace {
+
+std::int64_t usable_bytes(const heapmark::Snapshot& blocks)
+{
+    std::int64_t sum = 0;
+    for (const heapmark::Block& block : blocks) sum += static_cast<std::int64_t>(block.usable_size);
+    return sum;
+}
+
+} // namespace
 #endif
 
 namespace {
@@ -77,6 +88,9 @@ int main()
 {
     EXPECT(dlsym(RTLD_DEFAULT, "safe_in_handlers") != nullptr); // the allocator is in this process
     const Since since;
+#ifndef HEAPMARK_TEST_PRELOADED
+    const heapmark::Accounting accounted_before = heapmark::accounting(); // empty unless it is on
+#endif
     struct sigaction action = {};
     action.sa_handler = handler;
     sigaction(SIGALRM, &action, nullptr);
@@ -97,6 +111,11 @@ int main()
     const heapmark::Snapshot alive = heapmark::survivors(heapmark::Generation{since.generation()});
     EXPECT_EQ(alive.size(), since.blocks());
     EXPECT_EQ(alive.bytes(), since.bytes());
+    if (accounted_before.key != heapmark::AccountingKey::none) {
+        const heapmark::Accounting accounted = heapmark::accounting(accounted_before);
+        EXPECT_EQ(accounted.net_bytes, usable_bytes(alive));
+        EXPECT_EQ(accounted.allocations - accounted.frees, alive.size());
+    }
     const auto newest = static_cast<std::uint64_t>(heapmark::current_generation());
     for (std::uint64_t back = 0; back < 400 && back < newest; back += 1 + back / 8) {
         const heapmark::Generation first{newest - back};
@@ -110,6 +129,12 @@ int main()
     for (const pthread_t thread : threads) pthread_join(thread, nullptr);
     EXPECT(since.holds(0, 0));
 #ifndef HEAPMARK_TEST_PRELOADED
+    if (accounted_before.key != heapmark::AccountingKey::none) {
+        const heapmark::Accounting accounted = heapmark::accounting(accounted_before);
+        EXPECT_EQ(accounted.net_bytes, 0);
+        EXPECT_EQ(accounted.allocations, accounted.frees);
+        EXPECT(accounted.allocations > 1000);
+    }
     for (std::uint64_t first = since.generation(); first <= static_cast<std::uint64_t>(heapmark::current_generation());
          first += 1 + (static_cast<std::uint64_t>(heapmark::current_generation()) - since.generation()) / 100) {
         const heapmark::Counts counts = heapmark::counts(heapmark::Generation{first});

@@ -21,6 +21,8 @@ ALLOWED_STANDARD = {
     "call_site.hpp": ["vector", "string_view", "iosfwd", "cstdlib", "atomic"],
     "track.hpp": ["vector", "string_view", "iosfwd", "cstdio"],
     "trace.hpp": ["vector", "string_view", "iosfwd", "cstdio", "string"],
+    "accounting.hpp": ["vector", "string_view", "iosfwd", "cstdio"],
+    "modules.hpp": ["vector", "string_view", "iosfwd", "cstdio"],
     "growth.hpp": ["vector", "string_view", "iosfwd", "cstdio"],
     "pmr.hpp": ["vector", "string_view", "iosfwd", "cstdio", "memory_resource"],
     "explain.hpp": ["vector", "string_view", "iosfwd", "cstdio"],

@@ -29,9 +29,11 @@ public:
         for (std::size_t i = 0; i + 1 < list.size(); ++i) list[i].inlined = true;
         lists_.push_back(std::move(list));
         const Frame frame{0x1000 + frames_.size() * 0x10};
-        frames_[frame.bits] = {lists_.back(), module, frame.address() - 1};
+        frames_[frame.bits] = {lists_.back(), module, frame.address() - 1, 0};
         return frame;
     }
+    /// How far its return address lies in its function.
+    void set_return_offset(Frame frame, std::uintptr_t offset) { frames_.at(frame.bits).return_offset = offset; }
 
     const analyse::FrameNames& of_frame(Frame frame) override
     {
