@@ -12,16 +12,15 @@
 
 namespace heapmark::record {
 
-constinit AccountsBySite no_accounts{};
-
 namespace {
 
 constinit std::atomic<AccountKey> started_for{AccountKey::none};
 constinit CountsBefore before{};
 
-/// Of threads that have none: they are ending, or no memory could be had. Written by all, atomically.
-constinit Ledger common_ledger{{}, {}, true, nullptr}; // its accounts are not found by site
-constinit std::atomic<Ledger*> newest{&common_ledger};
+/// Of threads that have none: they are ending, or no memory could be had. Written by all, atomically; not by site. Never
+/// nullptr once accounting has started. No variable: it would be megabytes more for explain() to search.
+constinit std::atomic<Ledger*> common_ledger{nullptr};
+constinit std::atomic<Ledger*> newest{nullptr};
 /// For what finds no place there either.
 constinit Account without_ledger{};
 
@@ -62,16 +61,27 @@ std::int64_t tell(std::uint32_t id, std::int64_t bytes) noexcept
     return std::max(least_reach_bytes, value_of(total->peak_bytes) / reach_divisor);
 }
 
+/// One that is taken; not in the list yet.
+Ledger* make_ledger() noexcept
+{
+    auto* made = static_cast<Ledger*>(platform::map_pages(sizeof(Ledger)));
+    if (made != nullptr) made->taken.store(true, std::memory_order_relaxed);
+    return made;
+}
+
+void publish(Ledger* made) noexcept
+{
+    made->next = newest.load(std::memory_order_relaxed);
+    while (!newest.compare_exchange_weak(made->next, made, std::memory_order_release, std::memory_order_relaxed)) {}
+}
+
 Ledger* take_ledger() noexcept
 {
     for (Ledger* ledger = newest.load(std::memory_order_acquire); ledger != nullptr; ledger = ledger->next)
         if (!ledger->taken.load(std::memory_order_relaxed) && !ledger->taken.exchange(true, std::memory_order_acquire))
             return ledger;
-    auto* made = static_cast<Ledger*>(platform::map_pages(sizeof(Ledger)));
-    if (made == nullptr) return nullptr;
-    made->taken.store(true, std::memory_order_relaxed);
-    made->next = newest.load(std::memory_order_relaxed);
-    while (!newest.compare_exchange_weak(made->next, made, std::memory_order_release, std::memory_order_relaxed)) {}
+    Ledger* made = make_ledger();
+    if (made != nullptr) publish(made);
     return made;
 }
 
@@ -125,7 +135,7 @@ Found make_account(platform::ThreadState& thread, std::uint32_t site_id) noexcep
             ledger->by_site.keep(site_id, account);
             return {id, account, true};
         }
-    if (Account* account = common_ledger.accounts.slot(id)) return {id, account, false};
+    if (Account* account = common_ledger.load(std::memory_order_acquire)->accounts.slot(id)) return {id, account, false};
     return {nobodys_account, &without_ledger, false};
 }
 
@@ -140,12 +150,21 @@ void follow_common(const Found& found, std::int64_t bytes) noexcept
 
 bool start_accounting(AccountKey key) noexcept
 {
-    AccountKey none = AccountKey::none;
-    if (key == AccountKey::none || !started_for.compare_exchange_strong(none, key, std::memory_order_acq_rel))
+    if (key == AccountKey::none || common_ledger.load(std::memory_order_relaxed) != nullptr) return false;
+    Ledger* made = make_ledger();
+    if (made == nullptr) return false;
+    Ledger* none = nullptr;
+    if (!common_ledger.compare_exchange_strong(none, made, std::memory_order_acq_rel)) {
+        platform::unmap_pages(made, sizeof(Ledger));
         return false;
+    }
+    publish(made);
     before = {unrecorded_count(), fault_count(FaultKind::unknown_free)};
+    started_for.store(key, std::memory_order_release);
     return true;
 }
+
+AccountsBySite* no_accounts() noexcept { return &common_ledger.load(std::memory_order_acquire)->by_site; }
 
 AccountKey accounting_key() noexcept { return started_for.load(std::memory_order_acquire); }
 
@@ -155,7 +174,7 @@ AccountsBySite* accounts_of(platform::ThreadState& thread) noexcept
 {
     if (accounting_key() == AccountKey::none) return nullptr;
     Ledger* ledger = ledger_of(thread);
-    return ledger == nullptr ? &no_accounts : &ledger->by_site;
+    return ledger == nullptr ? no_accounts() : &ledger->by_site;
 }
 
 void give_back_ledger(platform::ThreadState& thread) noexcept
@@ -164,7 +183,7 @@ void give_back_ledger(platform::ThreadState& thread) noexcept
     if (ledger == nullptr) return;
     thread.ledger = nullptr;
     if (thread.context_record != nullptr && thread.context_record->accounts != nullptr)
-        thread.context_record->accounts = &no_accounts;
+        thread.context_record->accounts = no_accounts();
     std::atomic_signal_fence(std::memory_order_seq_cst);
     ledger->taken.store(false, std::memory_order_release);
 }

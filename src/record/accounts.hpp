@@ -57,16 +57,15 @@ inline constexpr std::int64_t reach_divisor = 64;
 /// the slow way.
 struct AccountsBySite {
     static constexpr std::uint32_t site_limit = std::uint32_t{1} << 20;
-    Account*
-        accounts[site_limit]; ///< not std::atomic: compilers give up on initialising a million of them as a constant
+    std::atomic<Account*> accounts[site_limit];
 
     [[nodiscard]] Account* find(std::uint32_t site) const noexcept
     {
-        return site < site_limit ? __atomic_load_n(&accounts[site], __ATOMIC_ACQUIRE) : nullptr;
+        return site < site_limit ? accounts[site].load(std::memory_order_acquire) : nullptr;
     }
     void keep(std::uint32_t site, Account* account) noexcept
     {
-        if (site < site_limit) __atomic_store_n(&accounts[site], account, __ATOMIC_RELEASE);
+        if (site < site_limit) accounts[site].store(account, std::memory_order_release);
     }
 };
 
@@ -77,7 +76,8 @@ struct Ledger {
     Ledger* next; ///< of all ledgers; set before the ledger is published
 };
 
-/// Starts accounting; contexts taken from now on are accounted. False when it was started before, or for `none`.
+/// Starts accounting; contexts taken from now on are accounted. False when it was started before, for `none`, and when
+/// there is no memory for it.
 bool start_accounting(AccountKey key) noexcept;
 
 /// `none` while accounting has not been started.
@@ -106,7 +106,7 @@ const Account& account_without_ledger() noexcept;
 std::int64_t told_peak(std::uint32_t account) noexcept;
 
 /// Of threads that have no ledger: finds nothing, so that they go the slow way.
-extern constinit AccountsBySite no_accounts;
+AccountsBySite* no_accounts() noexcept;
 
 // What follows keeps the heap path short: the rest of account_birth() and account_death() when something has to be made
 // first, and of keeping up with the net bytes when they have moved far enough.

@@ -94,7 +94,7 @@ struct Death {
             context->taken.add({1, bytes});
     }
     if (context->accounts == nullptr) return nullptr;
-    return own == nullptr || own->accounts == nullptr ? &no_accounts : own->accounts;
+    return own == nullptr || own->accounts == nullptr ? no_accounts() : own->accounts;
 }
 
 /// A size that a release does not state.
