@@ -135,7 +135,8 @@ Found make_account(platform::ThreadState& thread, std::uint32_t site_id) noexcep
             ledger->by_site.keep(site_id, account);
             return {id, account, true};
         }
-    if (Account* account = common_ledger.load(std::memory_order_acquire)->accounts.slot(id)) return {id, account, false};
+    if (Account* account = common_ledger.load(std::memory_order_acquire)->accounts.slot(id))
+        return {id, account, false};
     return {nobodys_account, &without_ledger, false};
 }
 
