@@ -10,7 +10,8 @@ bool Repetitions::left_each_time(const Stack& stack) const
 {
     if (runs_.size() < 3) return false;
     constexpr std::ptrdiff_t looked_at = 5;
-    const auto from = std::max(runs_.begin() + 1, runs_.end() - std::min<std::ptrdiff_t>(looked_at, runs_.end() - runs_.begin()));
+    const auto from =
+        std::max(runs_.begin() + 1, runs_.end() - std::min<std::ptrdiff_t>(looked_at, runs_.end() - runs_.begin()));
     return std::all_of(from, runs_.end(), [&](const Range& run) {
         const Snapshot left = survivors(run.first, run.last);
         return std::any_of(left.begin(), left.end(), [&](const Block& block) { return block.stack == stack; });

@@ -280,12 +280,14 @@ bool Reachability::pointers_to(const platform::PageVector<std::uint8_t>& wanted,
             if (wanted[node] != 0 && !from_roots.push_back({i, node, offset})) out_of_memory_ = true;
         });
     const std::span<const Extent> blocks = index_.blocks();
-    for (Node from = 0; from < blocks.size() && !out_of_memory_; ++from)
-        reader_.read_words(blocks[from].begin, blocks[from].content_end(), [&](std::uintptr_t word, std::uintptr_t address) {
+    for (Node from = 0; from < blocks.size() && !out_of_memory_; ++from) {
+        const Extent& block = blocks[from];
+        reader_.read_words(block.begin, block.content_end(), [&](std::uintptr_t word, std::uintptr_t address) {
             const Node to = node_at(word);
             if (to == no_node || to == from || wanted[to] == 0) return;
-            if (!edges.push_back({from, to, address - blocks[from].begin})) out_of_memory_ = true;
+            if (!edges.push_back({from, to, address - block.begin})) out_of_memory_ = true;
         });
+    }
     return !out_of_memory_;
 }
 
