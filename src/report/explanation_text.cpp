@@ -125,12 +125,25 @@ void append_lost(std::string& out, const AlikeGroups& all, TextContext& context)
     append_stack(out, first.root.stack, context);
 }
 
+/// The last pointer of the way: "global 'registry' (app)", "std::vector<Node*> buffer, 64 bytes +8, made by add(Node*)".
+std::string pointer_to_cut(const Path& path, analyse::Names& names)
+{
+    if (path.steps.size() < 2) return root_in_words(path.root);
+    const Step& holder = path.steps[path.steps.size() - 2];
+    std::string out = block_in_words(holder.block, names) + " +" + std::to_string(holder.offset);
+    const analyse::CallSite site = analyse::call_site(holder.block.stack, names);
+    if (site.call != nullptr && !site.call->short_function.empty())
+        out += ", made by " + std::string(site.call->short_function);
+    return out;
+}
+
 void append_held(std::string& out, const Cluster& cluster, TextContext& context)
 {
     out += "\n" + context.paint(Ink::group, "held: " + count_of(cluster.blocks.size(), "block") + ", " +
                                                 bytes_in_words(cluster.blocks.bytes()));
     out += "  by " + path_in_words(cluster.path, context.names) + "\n";
-    if (cluster.entries > 1) out += "  the holder points to " + grouped_digits(cluster.entries) + " of them\n";
+    out += "  let go of it in: " + pointer_to_cut(cluster.path, context.names) + "\n";
+    if (cluster.entries > 1) out += "  which points to " + grouped_digits(cluster.entries) + " of them\n";
     if (!cluster.path.steps.empty()) append_stack(out, cluster.path.steps.back().block.stack, context);
 }
 

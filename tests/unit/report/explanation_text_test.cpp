@@ -66,6 +66,29 @@ TEST_CASE("lost groups that are alike are one paragraph")
     check_golden("lost_alike.txt", found.text(names));
 }
 
+TEST_CASE("held blocks come with the way to them and the pointer to cut")
+{
+    InventedNames names;
+    Stacks stacks;
+    const Frame main = names.call("main", "/src/main.cpp", 9);
+    const Stack add = stacks.of({names.call("Registry::add(Node*)", "/src/registry.cpp", 31), main});
+    const Stack open = stacks.of({names.call("open_node()", "/src/node.cpp", 12), main});
+    Root global;
+    global.kind = Root::Kind::data;
+    global.name = "registry";
+    global.module = "/bin/app";
+    global.offset = 16;
+    const Block buffer = block_at(0x1000, 64, add);
+
+    Found found;
+    for (std::uintptr_t i = 0; i < 3; ++i) found.held.push_back(block_at(0x2000 + i * 64, 40, open));
+    found.clusters.push_back({{global, {{buffer, 8}, {found.held[0], 0}}}, Snapshot::of(found.held), 3});
+    const Block alone = block_at(0x3000, 8, open);
+    found.held.push_back(alone);
+    found.clusters.push_back({{global, {{alone, 0}}}, Snapshot::of({alone}), 1});
+    check_golden("held.txt", found.text(names));
+}
+
 TEST_CASE("a search that was not whole says so first")
 {
     InventedNames names;
