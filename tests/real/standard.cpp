@@ -163,7 +163,7 @@ SCENARIO(Standard, AlignedNew)
 
 SCENARIO(Standard, Nothrow)
 {
-    char* memory = new (std::nothrow) char[500];
+    char* memory = static_cast<char*>(real::seen(new (std::nothrow) char[500]));
     EXPECT(memory != nullptr);
     if (!leaks) delete[] memory;
 }
@@ -171,9 +171,9 @@ SCENARIO(Standard, Nothrow)
 SCENARIO(Standard, Grown)
 {
     // The old block is lost when realloc fails and its result is stored over it.
-    char* memory = static_cast<char*>(std::malloc(100));
+    char* memory = static_cast<char*>(real::seen(std::malloc(100)));
     char* old = memory;
-    memory = static_cast<char*>(std::realloc(memory, std::size_t{1} << 60));
+    memory = static_cast<char*>(real::seen(std::realloc(memory, std::size_t{1} << 60)));
     EXPECT(memory == nullptr);
     if (!leaks) std::free(old);
 }

@@ -24,6 +24,8 @@ private:
 
 void expect(bool right, const char* what) { EXPECT_TRUE(right) << what; }
 
+void* seen(void* block) { return block; }
+
 bool add(const char* library, const char* name, void (*run)(bool))
 {
     for (const bool leaks : {false, true})
