@@ -73,7 +73,7 @@ def leaks(leaky: str, _clean: str) -> list[str]:
     return wrong
 
 
-def clean(_leaky: str, clean_suite: str) -> list[str]:
+def clean(_leaky: str, clean_suite: str, at_least: int = 15) -> list[str]:
     """No finding, all at once and each test as the first of its process."""
     wrong: list[str] = []
     for policy in ("lost", "survivors"):
@@ -86,10 +86,20 @@ def clean(_leaky: str, clean_suite: str) -> list[str]:
             suite = line
         elif line.startswith("  "):
             tests.append(suite + line.split()[0])
-    expect(wrong, len(tests) > 15, f"only {len(tests)} tests listed", listed)
+    expect(wrong, len(tests) >= at_least, f"only {len(tests)} tests listed", listed)
     for test in tests:
         done = run(clean_suite, f"--gtest_filter={test}", options="policy=survivors")
         expect(wrong, done.returncode == 0 and "[==========] 1 test " in done.stdout, f"{test} alone", done.stdout)
+    return wrong
+
+
+def mocks(leaky: str, mock_suite: str) -> list[str]:
+    """Google Mock's own memory is no test's, and its flags are taken though the main is heapmark's."""
+    wrong = clean(leaky, mock_suite, 4)
+    warning = "Uninteresting mock function call"
+    expect(wrong, warning in run(mock_suite).stdout, "no warning to silence")
+    done = run(mock_suite, "--gmock_verbose=error")
+    expect(wrong, done.returncode == 0 and warning not in done.stdout, "--gmock_verbose is not taken", done.stdout)
     return wrong
 
 

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+// The cases of tests/cases, as the tests of a suite: each is built with its main under another name.
+#include "../seeded/leaks.hpp"
+
+#include <cstdio>
+
+#define CASES(X) X(01) X(02) X(03) X(06) X(10) X(11) X(13) X(15) X(16) X(17) X(18) X(19) X(20) X(21)
+
+#define DECLARE(number) int case_##number();
+CASES(DECLARE)
+
+namespace seeded {
+
+void leak(std::size_t index)
+{
+    struct Case {
+        const char* name;
+        int (*main)();
+    };
+#define ENTRY(number) {#number, &case_##number},
+    static constexpr Case cases[] = {CASES(ENTRY)};
+    static_assert(sizeof cases / sizeof cases[0] == count);
+    std::printf("case %s\n", cases[index].name);
+    std::fflush(stdout);
+    if (cases[index].main() != 0) std::printf("the case failed\n");
+}
+
+} // namespace seeded
