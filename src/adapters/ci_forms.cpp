@@ -2,10 +2,13 @@
 #include "adapters/ci_forms.hpp"
 
 #include "adapters/named_stack.hpp"
+#include "report/fields.hpp"
 
 namespace heapmark::adapters {
 
 namespace {
+
+using report::quoted_for_json;
 
 /// Escapes of workflow commands; in properties, ':' and ',' separate.
 std::string escaped_for_github(std::string_view text, bool property)
@@ -26,24 +29,6 @@ std::string escaped_for_github(std::string_view text, bool property)
             out += c;
     }
     return out;
-}
-
-std::string quoted_for_json(std::string_view text)
-{
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string out = "\"";
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\')
-            (out += '\\') += c;
-        else if (c == '\n')
-            out += "\\n";
-        else if (byte < 0x20)
-            ((out += "\\u00") += digits[byte >> 4]) += digits[byte & 15];
-        else
-            out += c;
-    }
-    return out + '"';
 }
 
 /// A path as a URI reference: RFC 3986 lets these characters stand as they are.

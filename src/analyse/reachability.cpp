@@ -92,25 +92,31 @@ void Reachability::reach(Node node, Link link) noexcept
     __builtin_prefetch(reinterpret_cast<const void*>(soon.content_end() - 1)); // NOLINT: few are in one line
 }
 
+/// Calls visit(node, link) for each pointer in the block at this place of the queue, which is known up to `known_end`.
+template <class Visit>
+void Reachability::follow(std::size_t place, std::size_t known_end, Reader& reader, Visit visit) const noexcept
+{
+    prefetch_around(place, known_end);
+    const Node from = queue_[place];
+    const Extent& block = index_.blocks()[from];
+    reader.read_words(block.begin, block.content_end(), [&](std::uintptr_t word, std::uintptr_t address) {
+        if (const Node to = node_at(word); to != no_node)
+            visit(to, Link::from_node(from, (address - block.begin) / word_bytes));
+    });
+}
+
 /// Reaches what the blocks in these places of the queue point to.
 void Reachability::follow_level(std::size_t begin, std::size_t end) noexcept
 {
-    for (std::size_t next = begin; next < end && !done(); ++next) {
-        prefetch_around(next, queue_.size());
-        const Node from = queue_[next];
-        const Extent& block = index_.blocks()[from];
-        reader_.read_words(block.begin, block.content_end(), [&](std::uintptr_t word, std::uintptr_t address) {
-            if (const Node to = node_at(word); to != no_node)
-                reach(to, Link::from_node(from, (address - block.begin) / word_bytes));
-        });
-    }
+    for (std::size_t next = begin; next < end && !done(); ++next)
+        follow(next, queue_.size(), reader_, [this](Node to, Link link) { reach(to, link); });
 }
 
 /// The same by several threads: each takes a part of a level after the other, and puts what it reached first into the
 /// queue. One level at a time, so that ways stay shortest.
 class Reachability::SharedLevels {
 public:
-    explicit SharedLevels(Reachability& all) noexcept : all_(all), threads_(all.helpers_, help, this) {}
+    explicit SharedLevels(Reachability& all) noexcept : all_(all), threads_(all.helpers_(), help, this) {}
     ~SharedLevels()
     {
         ended_.store(true, std::memory_order_relaxed);
@@ -118,6 +124,8 @@ public:
     }
     SharedLevels(const SharedLevels&) = delete;
     SharedLevels& operator=(const SharedLevels&) = delete;
+
+    [[nodiscard]] bool has_help() const noexcept { return threads_.count() != 0; }
 
     void follow(std::size_t begin, std::size_t end) noexcept
     {
@@ -163,15 +171,8 @@ private:
             const std::size_t begin = next_.fetch_add(part, std::memory_order_relaxed);
             if (begin >= end_ || all_.nothing_is_wanted()) return;
             const std::size_t end = std::min(begin + part, end_);
-            for (std::size_t next = begin; next < end; ++next) {
-                all_.prefetch_around(next, end);
-                const Node from = all_.queue_[next];
-                const Extent& block = all_.index_.blocks()[from];
-                reader.read_words(block.begin, block.content_end(), [&](std::uintptr_t word, std::uintptr_t address) {
-                    if (const Node to = all_.node_at(word); to != no_node)
-                        reached.add(to, Link::from_node(from, (address - block.begin) / word_bytes));
-                });
-            }
+            for (std::size_t next = begin; next < end; ++next)
+                all_.follow(next, end, reader, [&reached](Node to, Link link) { reached.add(to, link); });
         }
     }
 
@@ -233,10 +234,11 @@ bool Reachability::search(std::span<const RootRange> roots) noexcept
     std::optional<SharedLevels> shared;
     for (std::size_t begin = 0; begin < queue_.size() && !done();) {
         const std::size_t end = queue_.size();
-        if (helpers_ != 0 && end - begin >= worth_sharing_) {
-            if (!shared) shared.emplace(*this);
+        const bool worth_sharing = helpers_ != nullptr && end - begin >= worth_sharing_;
+        if (worth_sharing && !shared) shared.emplace(*this);
+        if (worth_sharing && shared->has_help())
             shared->follow(begin, end);
-        } else
+        else
             follow_level(begin, end);
         begin = end;
     }

@@ -86,9 +86,10 @@ public:
     /// A word that is no pointer as it is may be one when masked: for pointers with bits of the program's own in them.
     void set_pointer_mask(std::uintptr_t mask) noexcept { pointer_mask_ = mask; }
 
-    /// How many threads of the system's help to follow pointers, and from how many blocks at one distance on. The links of
-    /// blocks that several ways of the same length lead to are then those of any of them.
-    void share_work(unsigned helpers, std::size_t worth_sharing) noexcept
+    /// How many threads of the system's help to follow pointers, and from how many blocks at one distance on; it is asked
+    /// when there are that many. The links of blocks that several ways of the same length lead to are then those of any
+    /// of them.
+    void share_work(unsigned (*helpers)() noexcept, std::size_t worth_sharing) noexcept
     {
         helpers_ = helpers;
         worth_sharing_ = worth_sharing;
@@ -134,6 +135,8 @@ private:
     class SharedLevels;
 
     void follow_level(std::size_t begin, std::size_t end) noexcept;
+    template <class Visit>
+    void follow(std::size_t place, std::size_t known_end, Reader& reader, Visit visit) const noexcept;
     void prefetch_around(std::size_t next, std::size_t end) const noexcept;
     [[nodiscard]] bool done() const noexcept { return out_of_memory_ || ended_early(); }
     [[nodiscard]] bool nothing_is_wanted() noexcept
@@ -151,7 +154,7 @@ private:
     const platform::PageVector<std::uint8_t>* wanted_ = nullptr;
     std::size_t wanted_left_ = 0;
     std::uintptr_t pointer_mask_ = ~std::uintptr_t{0};
-    unsigned helpers_ = 0;
+    unsigned (*helpers_)() noexcept = nullptr;
     std::size_t worth_sharing_ = 0;
     Reader reader_;
     platform::PageVector<Link> links_;

@@ -9,15 +9,6 @@
 #include "symbolise/symbolise.hpp"
 
 namespace heapmark {
-namespace {
-
-std::string header_and_table(const Accounting& accounting)
-{
-    return report::accounting_header(accounting, AccountingForm::text) + "\n" +
-           report::accounting_table(accounting, AccountingForm::text, 0, symbolise::process_names());
-}
-
-} // namespace
 
 Generation start_accounting(AccountingKey key) noexcept
 {
@@ -62,14 +53,14 @@ void write_table(std::ostream& out, const std::vector<ModuleAccount>& modules, A
 
 std::ostream& operator<<(std::ostream& out, const Accounting& accounting)
 {
-    write_to(out, [&] { return header_and_table(accounting); });
+    write_to(out, [&] { return report::accounting_text(accounting, 0, symbolise::process_names()); });
     return out;
 }
 
 int print(const Accounting& accounting, std::FILE* out)
 {
     const platform::Guard guard;
-    return write_to(out, header_and_table(accounting));
+    return write_to(out, report::accounting_text(accounting, 0, symbolise::process_names()));
 }
 
 } // namespace heapmark

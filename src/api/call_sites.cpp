@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The list of call-site records, and what those of unloaded libraries counted.
 #include "analyse/immortal_text.hpp"
+#include "api/printing.hpp"
 #include "platform/thread_state.hpp"
 #include "report/words.hpp"
 
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ostream>
 #include <string_view>
 #include <tuple>
 
@@ -103,18 +103,18 @@ std::vector<CallSite> call_sites()
 
 std::ostream& operator<<(std::ostream& out, const std::vector<CallSite>& sites)
 {
-    const platform::Guard guard;
-    std::string text = "       calls        bytes  place\n";
-    for (const CallSite& site : sites) {
+    write_to(out, [&sites] {
         const auto in_column = [](std::uint64_t number) {
-            const std::string digits = report::grouped_digits(number);
-            return std::string(digits.size() < 12 ? 12 - digits.size() : 0, ' ') + digits;
+            return report::right_aligned(report::grouped_digits(number), 12);
         };
-        text += in_column(site.calls) + " " + in_column(site.bytes) + "  " + std::string(site.file) + ":" +
-                std::to_string(site.line) + "  " + std::string(site.function) + "  " + std::string(site.expression) +
-                "\n";
-    }
-    return out.write(text.data(), static_cast<std::streamsize>(text.size()));
+        std::string text = "       calls        bytes  place\n";
+        for (const CallSite& site : sites)
+            text += in_column(site.calls) + " " + in_column(site.bytes) + "  " + std::string(site.file) + ":" +
+                    std::to_string(site.line) + "  " + std::string(site.function) + "  " +
+                    std::string(site.expression) + "\n";
+        return text;
+    });
+    return out;
 }
 
 } // namespace heapmark

@@ -83,11 +83,9 @@ int status_after(const Explanation& why)
 
 std::string accounting_in_words(const Accounting& accounting, std::size_t most_rows)
 {
-    const AccountingForm text = AccountingForm::text;
     analyse::Names& names = symbolise::process_names();
-    return report::accounting_header(accounting, text) + "\n" +
-           report::accounting_table(accounting, text, most_rows, names) + "\n" +
-           report::module_table(analyse::by_module(accounting, names), text);
+    return report::accounting_text(accounting, most_rows, names) + "\n" +
+           report::module_table(analyse::by_module(accounting, names), AccountingForm::text);
 }
 
 void report_at_exit()

@@ -2,11 +2,9 @@
 // Explanations onto streams, put together first and written at once.
 #include "api/explain_printing.hpp"
 
-#include "platform/thread_state.hpp"
+#include "api/printing.hpp"
 #include "report/explanation_text.hpp"
 #include "symbolise/symbolise.hpp"
-
-#include <ostream>
 
 namespace heapmark {
 
@@ -29,16 +27,14 @@ std::string text_of(const Explanation& why)
 
 std::ostream& operator<<(std::ostream& out, const Explanation& explanation)
 {
-    const platform::Guard guard;
-    const std::string text = text_of(explanation);
-    return out.write(text.data(), static_cast<std::streamsize>(text.size()));
+    write_to(out, [&explanation] { return text_of(explanation); });
+    return out;
 }
 
 void print(const Explanation& explanation, std::FILE* out)
 {
     const platform::Guard guard;
-    const std::string text = text_of(explanation);
-    std::fwrite(text.data(), 1, text.size(), out);
+    write_to(out, text_of(explanation));
 }
 
 } // namespace heapmark

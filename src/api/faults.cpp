@@ -2,10 +2,12 @@
 // Faults as values.
 #include "api/faults.hpp"
 
+#include "platform/monotonic_clock.hpp"
 #include "platform/thread_state.hpp"
 #include "record/depot.hpp"
-#include "platform/monotonic_clock.hpp"
 #include "snapshot/collect.hpp"
+
+#include <algorithm>
 
 namespace heapmark {
 namespace {

@@ -193,7 +193,7 @@ private:
         for (const platform::Root& root : scan_.roots)
             if (!ranges.push_back({root.begin, root.end, root.of_allocator})) return false;
         constexpr std::size_t worth_sharing = 8192; // blocks; some 200 us for one processor
-        scan_.reachability.share_work(platform::idle_processors(), worth_sharing);
+        scan_.reachability.share_work(platform::idle_processors, worth_sharing);
         if (!scan_.reachability.search(ranges)) return false;
         scan_.searched = true;
         if (options_.dominated && !scan_.reachability.edges_of_reached(scan_.held_edges)) return false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // heapmark match TRACE...
+#include "api/color.hpp"
 #include "match/leaks_text.hpp"
 #include "platform/options.hpp"
 #include "program/commands.hpp"
@@ -7,7 +8,6 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
-#include <cstdlib>
 #include <unistd.h>
 
 namespace heapmark::program {
@@ -32,14 +32,6 @@ private:
     }
 };
 
-bool is_colored()
-{
-    const std::uint64_t asked = platform::options().color;
-    const char* const no_color = std::getenv("NO_COLOR");
-    if (asked != 0) return asked == static_cast<std::uint64_t>(platform::ColorChoice::always);
-    return (no_color == nullptr || *no_color == '\0') && isatty(STDOUT_FILENO) == 1;
-}
-
 int match_traces(const std::vector<std::string>& traces, int verbosity)
 {
     platform::load_options(); // how stacks are shown
@@ -57,8 +49,9 @@ int match_traces(const std::vector<std::string>& traces, int verbosity)
     }
     const match::Matched matched = match.finish();
     const bool clean = matched.leaked_blocks() == 0;
-    const std::string text =
-        clean && verbosity > 0 ? totals_text(matched) : leaks_text(matched, TextOptions(), is_colored());
+    const TextOptions options;
+    const bool color = wants_color(options.color, STDOUT_FILENO);
+    const std::string text = clean && verbosity > 0 ? totals_text(matched) : leaks_text(matched, options, color);
     const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
     if (clean && matched.malformed_lines != 0)
         std::fprintf(stderr, "heapmark match: %llu malformed lines were skipped\n",

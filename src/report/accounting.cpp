@@ -46,16 +46,6 @@ std::string module_name(std::string_view path)
     return path.empty() ? "(no module)" : std::string(analyse::file_name(path));
 }
 
-std::string padded(std::string text, std::size_t width)
-{
-    return text.size() >= width ? text : text + std::string(width - text.size(), ' ');
-}
-
-std::string right(const std::string& text, std::size_t width)
-{
-    return text.size() >= width ? text : std::string(width - text.size(), ' ') + text;
-}
-
 /// A line of the text form: the figures, and what they are of.
 struct Line {
     const AccountFigures* figures;
@@ -81,16 +71,16 @@ std::string aligned(const std::vector<Line>& lines, bool callers)
         frees = std::max(frees, std::to_string(line.figures->frees).size());
         if (line.caller.size() <= longest) caller = std::max(caller, line.caller.size());
     }
-    std::string out = right("total", total) + " " + right("slack", slack) + " " + right("net", net) + " " +
-                      right("alloc", allocations) + "/" + padded("free", frees) + "  ";
-    out += callers ? padded("caller", caller) + "  module\n" : "module\n";
+    std::string out = right_aligned("total", total) + " " + right_aligned("slack", slack) + " " + right_aligned("net", net) + " " +
+                      right_aligned("alloc", allocations) + "/" + left_aligned("free", frees) + "  ";
+    out += callers ? left_aligned("caller", caller) + "  module\n" : "module\n";
     for (const Line& line : lines) {
-        out += right(std::to_string(line.figures->total_bytes), total) + " " +
-               right(std::to_string(line.figures->slack_bytes), slack) + " " +
-               right(std::to_string(line.figures->net_bytes), net) + " " +
-               right(std::to_string(line.figures->allocations), allocations) + "/" +
-               padded(std::to_string(line.figures->frees), frees) + "  ";
-        if (callers) out += padded(line.caller, caller) + "  ";
+        out += right_aligned(std::to_string(line.figures->total_bytes), total) + " " +
+               right_aligned(std::to_string(line.figures->slack_bytes), slack) + " " +
+               right_aligned(std::to_string(line.figures->net_bytes), net) + " " +
+               right_aligned(std::to_string(line.figures->allocations), allocations) + "/" +
+               left_aligned(std::to_string(line.figures->frees), frees) + "  ";
+        if (callers) out += left_aligned(line.caller, caller) + "  ";
         out += line.module + "\n";
     }
     return out;
@@ -182,7 +172,7 @@ std::string accounting_header(const Accounting& accounting, AccountingForm form)
     if (form == AccountingForm::json) return json_object(counters) + "\n";
     std::string out;
     for (std::size_t i = 0; i < counters.size(); ++i)
-        out += padded(std::string(counter_names[i]) + ":", 24) + right(counters[i].value, 16) + "\n";
+        out += left_aligned(std::string(counter_names[i]) + ":", 24) + right_aligned(counters[i].value, 16) + "\n";
     return out;
 }
 
@@ -194,6 +184,12 @@ std::string accounting_table(const Accounting& accounting, AccountingForm form, 
     std::vector<Record> records;
     for (std::size_t i = 0; i < rows; ++i) records.push_back(record_of(accounting.rows[i], names));
     return written(record_of(Account{}, names), records, form);
+}
+
+std::string accounting_text(const Accounting& accounting, std::size_t most_rows, analyse::Names& names)
+{
+    return accounting_header(accounting, AccountingForm::text) + "\n" +
+           accounting_table(accounting, AccountingForm::text, most_rows, names);
 }
 
 std::string module_table(const std::vector<ModuleAccount>& modules, AccountingForm form)

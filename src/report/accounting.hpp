@@ -16,6 +16,9 @@ namespace heapmark::report {
 [[nodiscard]] std::string accounting_table(const Accounting& accounting, AccountingForm form, std::size_t most_rows,
                                            analyse::Names& names);
 
+/// Both in the form for people.
+[[nodiscard]] std::string accounting_text(const Accounting& accounting, std::size_t most_rows, analyse::Names& names);
+
 [[nodiscard]] std::string module_table(const std::vector<ModuleAccount>& modules, AccountingForm form);
 
 } // namespace heapmark::report

@@ -5,22 +5,6 @@ namespace heapmark::report {
 
 namespace {
 
-std::string quoted(std::string_view text)
-{
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string out = "\"";
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\')
-            (out += '\\') += c;
-        else if (byte < 0x20)
-            ((out += "\\u00") += digits[byte >> 4]) += digits[byte & 15];
-        else
-            out += c;
-    }
-    return out + '"';
-}
-
 std::string plain(std::string text)
 {
     for (char& c : text)
@@ -43,12 +27,30 @@ std::string tsv_lines(const Record& example, const std::vector<Record>& records)
     return out;
 }
 
+std::string quoted_for_json(std::string_view text)
+{
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string out = "\"";
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\')
+            (out += '\\') += c;
+        else if (c == '\n')
+            out += "\\n";
+        else if (byte < 0x20)
+            ((out += "\\u00") += digits[byte >> 4]) += digits[byte & 15];
+        else
+            out += c;
+    }
+    return out + '"';
+}
+
 std::string json_object(const Record& record)
 {
     std::string out = "{";
     for (const Field& field : record) {
         if (out.size() > 1) out += ", ";
-        out += quoted(field.key) + ": " + (field.is_number ? field.value : quoted(field.value));
+        out += quoted_for_json(field.key) + ": " + (field.is_number ? field.value : quoted_for_json(field.value));
     }
     return out + "}";
 }

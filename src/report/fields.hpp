@@ -24,6 +24,8 @@ using Record = std::vector<Field>;
 /// The keys of `example`, then a line a record. Blanks take the place of tabs and line ends in values.
 [[nodiscard]] std::string tsv_lines(const Record& example, const std::vector<Record>& records);
 
+/// With the quotation marks.
+[[nodiscard]] std::string quoted_for_json(std::string_view text);
 [[nodiscard]] std::string json_object(const Record& record);
 /// An object a line.
 [[nodiscard]] std::string json_array(const std::vector<Record>& records);

@@ -75,6 +75,17 @@ std::string count_of(std::uint64_t count, std::string_view noun)
     return grouped_digits(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
+std::string left_aligned(std::string text, std::size_t width)
+{
+    if (text.size() < width) text.append(width - text.size(), ' ');
+    return text;
+}
+
+std::string right_aligned(const std::string& text, std::size_t width)
+{
+    return text.size() >= width ? text : std::string(width - text.size(), ' ') + text;
+}
+
 std::string bytes_in_words(std::uint64_t bytes)
 {
     if (bytes < 1024) return count_of(bytes, "byte");

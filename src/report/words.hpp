@@ -20,6 +20,10 @@ namespace heapmark::report {
 /// Exact digits with a comma at each thousand.
 [[nodiscard]] std::string grouped_digits(std::uint64_t number);
 
+/// In a column of that many characters; longer texts stay whole.
+[[nodiscard]] std::string left_aligned(std::string text, std::size_t width);
+[[nodiscard]] std::string right_aligned(const std::string& text, std::size_t width);
+
 /// "since generation 4 "load"", "in generation 4", "in generations 2 to 4", "since the process began".
 [[nodiscard]] std::string range_in_words(Generation first, Generation last, analyse::Names& names);
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Accounting of real blocks against a model that counts by itself, by malloc_usable_size.
+#include "expect.hpp"
+
 #include <heapmark/report.hpp>
 
 #include <doctest/doctest.h>
@@ -23,13 +25,6 @@ using heapmark::Accounting;
 using heapmark::accounting;
 
 namespace {
-
-template <class T>
-T* opaque(T* pointer)
-{
-    __asm__ volatile("" : "+r"(pointer) : : "memory");
-    return pointer;
-}
 
 struct Figures {
     std::uint64_t total = 0;

@@ -26,6 +26,8 @@ using analyse::RootRange;
 
 namespace {
 
+unsigned three() noexcept { return 3; }
+
 Extent extent(std::uintptr_t begin, std::size_t bytes, std::size_t slack_bytes = 0)
 {
     Extent made{};
@@ -124,7 +126,7 @@ TEST_CASE("several threads reach the same blocks as one, by ways as short")
         const platform::FaultGuard guard;
         Reachability alone(heap.index);
         Reachability together(heap.index);
-        together.share_work(3, 16);
+        together.share_work(three, 16);
         const std::vector<RootRange> ranges = roots_of(roots);
         REQUIRE(alone.search(ranges));
         REQUIRE(together.search(ranges));
@@ -148,7 +150,7 @@ TEST_CASE("several threads reach the same blocks as one, by ways as short")
         REQUIRE(wanted.resize(heap.blocks.size()));
         wanted[alone.order()[alone.order().size() / 2]] = 1;
         Reachability ending(heap.index);
-        ending.share_work(3, 16);
+        ending.share_work(three, 16);
         ending.stop_when_reached(wanted, 1);
         REQUIRE(ending.search(ranges));
         CHECK(ending.ended_early());
