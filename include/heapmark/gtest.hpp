@@ -10,7 +10,7 @@
 //
 //     EXPECT_NO_SURVIVORS(parser.parse(text));
 //     EXPECT_SURVIVORS(cache.fill(), 3, testing::Le(100));                    // blocks, bytes
-//     EXPECT_SURVIVORS(cache.fill(), heapmark::gtest::Bytes(testing::Le(100)));
+//     EXPECT_SURVIVORS(cache.fill(), Survivors(Bytes(Le(100)), By("Cache::fill", Blocks(2))));   // heapmark::gtest::
 //     EXPECT_NO_ALLOCATIONS(ring.push(1));                                    // budgets
 //     EXPECT_ALLOCATIONS_LE(parser.parse(text), 3);
 //     EXPECT_PEAK_BYTES_LE(parser.parse(text), 4096);
@@ -23,12 +23,14 @@
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <ostream>
 #include <sstream>
 #include <utility>
+#include <vector>
 
 namespace heapmark {
 
@@ -76,7 +78,8 @@ public:
     void OnTestStart(const ::testing::TestInfo& test) override
     {
         const framework_memory ours;
-        session_.enter(std::string(test.test_suite_name()) + "." + test.name());
+        name_.assign(test.test_suite_name()).append(1, '.').append(test.name());
+        session_.enter(name_);
     }
     void OnTestEnd(const ::testing::TestInfo& test) override
     {
@@ -150,6 +153,7 @@ private:
     }
 
     TestSession session_;
+    std::string name_; ///< of the test; keeps its memory
 };
 
 /// Has each test judged. Call it once, after InitGoogleTest and before RUN_ALL_TESTS.
@@ -336,25 +340,26 @@ inline ::testing::AssertionResult peaks_at_most(const char* /*run*/, const char*
     return within(Budget::peak_bytes, statement, run, limit);
 }
 
-class BothMatcher : public ::testing::MatcherInterface<const Snapshot&> {
+class AllMatcher : public ::testing::MatcherInterface<const Snapshot&> {
 public:
-    BothMatcher(::testing::Matcher<const Snapshot&> one, ::testing::Matcher<const Snapshot&> other)
-        : one_(std::move(one)), other_(std::move(other))
-    {}
+    explicit AllMatcher(std::vector<::testing::Matcher<const Snapshot&>> all) : all_(std::move(all)) {}
     bool MatchAndExplain(const Snapshot& snapshot, ::testing::MatchResultListener* listener) const override
     {
-        return one_.MatchAndExplain(snapshot, listener) && other_.MatchAndExplain(snapshot, listener);
+        return std::all_of(all_.begin(), all_.end(),
+                           [&](const auto& each) { return each.MatchAndExplain(snapshot, listener); });
     }
     void DescribeTo(std::ostream* out) const override
     {
-        one_.DescribeTo(out);
-        *out << ", and ";
-        other_.DescribeTo(out);
+        const char* separator = "";
+        for (const auto& each : all_) {
+            *out << separator;
+            each.DescribeTo(out);
+            separator = ", and ";
+        }
     }
 
 private:
-    ::testing::Matcher<const Snapshot&> one_;
-    ::testing::Matcher<const Snapshot&> other_;
+    std::vector<::testing::Matcher<const Snapshot&>> all_;
 };
 
 } // namespace detail
@@ -377,6 +382,14 @@ inline ::testing::Matcher<const Snapshot&> By(std::string function, ::testing::M
     return ::testing::MakeMatcher(new detail::ByMatcher(std::move(function), std::move(blocks)));
 }
 
+/// A snapshot that all of the matchers match: Survivors(Blocks(3), Bytes(Le(100)), By("Cache::fill", Blocks(1))).
+template <class... Matchers>
+inline ::testing::Matcher<const Snapshot&> Survivors(Matchers... matchers)
+{
+    return ::testing::MakeMatcher(
+        new detail::AllMatcher({::testing::Matcher<const Snapshot&>(std::move(matchers))...}));
+}
+
 namespace detail {
 
 inline ::testing::Matcher<const Snapshot&> told(::testing::Matcher<const Snapshot&> snapshot) { return snapshot; }
@@ -384,7 +397,7 @@ inline ::testing::Matcher<const Snapshot&> told(::testing::Matcher<std::uint64_t
                                                 ::testing::Matcher<std::uint64_t> bytes)
 {
     const framework_memory ours;
-    return ::testing::MakeMatcher(new BothMatcher(Blocks(std::move(blocks)), Bytes(std::move(bytes))));
+    return Survivors(Blocks(std::move(blocks)), Bytes(std::move(bytes)));
 }
 
 inline void expect_leak(const char* file, int line, const char* reason, const char* function = "",
@@ -417,7 +430,7 @@ inline void expect_leak(const char* file, int line, const char* reason, const ch
     ASSERT_PRED_FORMAT2(::heapmark::gtest::detail::none, HEAPMARK_GTEST_RUN(statement, survivors), #statement)
 
 /// The statement leaves what is told: a number of blocks and one of bytes (or matchers of those), or a matcher of
-/// the snapshot (heapmark::gtest::Blocks, Bytes, By).
+/// the snapshot (heapmark::gtest::Blocks, Bytes, By, Survivors).
 #define EXPECT_SURVIVORS(statement, ...)                                                                               \
     EXPECT_PRED_FORMAT3(::heapmark::gtest::detail::as_told, HEAPMARK_GTEST_RUN(statement, survivors), #statement,      \
                         ::heapmark::gtest::detail::told(__VA_ARGS__))

@@ -9,10 +9,31 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
-#include <vector>
+#include <map>
 
 namespace heapmark {
+
+namespace {
+
+/// What a thread had requested and not released, over its contexts in a range, newest first.
+class Balance {
+public:
+    void include(const record::Context& context) noexcept
+    {
+        start_ = context.balance_at_start;
+        most_ = std::max(most_, context.balance_max.load(std::memory_order_relaxed));
+    }
+    [[nodiscard]] std::uint64_t rise() const noexcept
+    {
+        return most_ < start_ ? 0 : static_cast<std::uint64_t>(most_ - start_);
+    }
+
+private:
+    std::int64_t start_ = 0;
+    std::int64_t most_ = std::numeric_limits<std::int64_t>::min();
+};
+
+} // namespace
 
 Generation mark(const char* name) noexcept { return Generation{record::mark(name == nullptr ? "" : name)}; }
 
@@ -46,29 +67,20 @@ Allocations allocations(Generation first, Threads threads)
 
 Allocations allocations(Generation first, Generation last, Threads threads)
 {
-    struct Balance {
-        std::int64_t start = 0;
-        std::int64_t most = std::numeric_limits<std::int64_t>::min();
-    };
     const std::uint32_t first_number = record::number_of(first);
     const auto self = static_cast<std::uint32_t>(this_thread());
     const platform::Guard guard;
-    std::vector<std::pair<std::uint32_t, Balance>> balances; // of each thread; few have many
+    Balance own; // asked after each test, so the thread that asks takes no table
+    std::map<std::uint32_t, Balance> others;
     record::Totals born;
     record::for_contexts_since(first_number, [&](const record::Context& context, std::uint32_t generation) {
         if (generation > static_cast<std::uint64_t>(last)) return;
         if (threads != Threads::all && !record::descends_from(context.thread, self, first_number)) return;
         born += context.born.read();
-        auto found = std::find_if(balances.begin(), balances.end(),
-                                  [&context](const auto& known) { return known.first == context.thread; });
-        if (found == balances.end()) found = balances.insert(found, {context.thread, Balance{}});
-        Balance& balance = found->second;
-        balance.start = context.balance_at_start; // the oldest comes last
-        balance.most = std::max(balance.most, context.balance_max.load(std::memory_order_relaxed));
+        (context.thread == self ? own : others[context.thread]).include(context);
     });
-    Allocations sum{static_cast<std::uint64_t>(born.blocks), static_cast<std::uint64_t>(born.bytes), 0};
-    for (const auto& [thread, balance] : balances)
-        sum.peak_bytes += static_cast<std::uint64_t>(balance.most - balance.start);
+    Allocations sum{static_cast<std::uint64_t>(born.blocks), static_cast<std::uint64_t>(born.bytes), own.rise()};
+    for (const auto& [thread, balance] : others) sum.peak_bytes += balance.rise();
     return sum;
 }
 

@@ -8,6 +8,12 @@ namespace heapmark::record {
 
 constinit Clock clock;
 
+namespace {
+
+constexpr std::uint32_t made_ready = 1024; ///< contexts at a time
+
+} // namespace
+
 std::uint32_t Clock::advance() noexcept
 {
     std::uint64_t state = state_.load(std::memory_order_relaxed);
@@ -26,6 +32,9 @@ Context* Clock::take_context(std::uint32_t thread, std::int64_t balance_bytes) n
     if (id >> context_id_bits != 0) return nullptr;
     Context* taken = contexts_.slot(id);
     if (taken == nullptr) return nullptr;
+    // Page by page it is the first touch that costs. Who takes so few contexts has no use for more than a page.
+    if (id % made_ready == 0) [[unlikely]]
+        platform::touch_pages(taken, made_ready * sizeof *taken);
     taken->thread = thread;
     taken->id = id;
     taken->balance_at_start = balance_bytes;

@@ -194,7 +194,19 @@ TEST(MacroTest, Survivors)
     EXPECT_SURVIVORS(block = std::malloc(30), 1, testing::Le(100U));
     EXPECT_SURVIVORS(block = std::malloc(30), heapmark::gtest::Bytes(30U));
     EXPECT_SURVIVORS(block = std::malloc(30), heapmark::gtest::By("TestBody", heapmark::gtest::Blocks(1U)));
+    using heapmark::gtest::Blocks;
+    using heapmark::gtest::By;
+    using heapmark::gtest::Bytes;
+    using heapmark::gtest::Survivors;
+    EXPECT_SURVIVORS(block = std::malloc(30),
+                     Survivors(Blocks(1), Bytes(testing::Le(100U)), By("TestBody", Blocks(1))));
     static_cast<void>(block); // judged above: not judged again at the end
+
+    const testing::Matcher<const heapmark::Snapshot&> both = Survivors(Blocks(1), Bytes(testing::Le(100U)));
+    EXPECT_FALSE(both.Matches(heapmark::Snapshot{}));
+    std::ostringstream text;
+    both.DescribeTo(&text);
+    EXPECT_EQ(text.str(), "number of blocks is equal to 1, and number of bytes is <= 100");
 }
 
 /// What a failing budget says: the macros report a failure of the test they are in.
