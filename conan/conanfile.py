@@ -4,7 +4,7 @@ import os
 
 from conan import ConanFile
 from conan.tools.build import check_min_cppstd
-from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
+from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 from conan.tools.files import copy
 
 
@@ -33,11 +33,13 @@ class HeapmarkConan(ConanFile):
         self.requires("boost/[>=1.74 <2]", visible=False, libs=False, options={"header_only": True})
         # The command line of the program, headers too.
         self.requires("cli11/[>=2.1 <3]", visible=False, libs=False)
+        self.requires("pugixml/[>=1.13 <2]", visible=False)
 
     def layout(self):
         cmake_layout(self)
 
     def generate(self):
+        CMakeDeps(self).generate()
         toolchain = CMakeToolchain(self)
         for part in ("TESTS", "EXAMPLES", "BENCHMARKS"):
             toolchain.cache_variables[f"HEAPMARK_BUILD_{part}"] = False

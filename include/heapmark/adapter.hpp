@@ -42,6 +42,7 @@ struct TestOptions {
     std::string baseline;          ///< file of what is left at the moment, which may only become less
     bool update_baseline = false;  ///< write that file, and let everything pass
     std::string sarif;             ///< file to write findings to, as SARIF 2.1.0
+    std::string junit;             ///< file to write verdicts to, as JUnit XML; of a test that is repeated the last one
     bool github = false;           ///< print findings as workflow commands of GitHub too
     std::uint64_t repeats = 4;     ///< how often Policy::growth runs the tests where it is not told by the framework
     std::uint64_t max_groups = 10; ///< findings told of one test; 0: all

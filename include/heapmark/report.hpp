@@ -24,6 +24,10 @@ struct Call {
 /// Cost: milliseconds for the first frame of a module, then about a microsecond.
 [[nodiscard]] std::vector<Call> resolve(Frame frame);
 
+/// The symbol that the linker knows the frame's function by: "_ZN5Cache4fillEv"; "" when there is none. What is inlined
+/// there has no symbol. Outlives `dlclose`. Threads and cost: as resolve.
+[[nodiscard]] std::string_view linkage_name(Frame frame);
+
 /// Path of the program or library that the frame belonged to; "" when it belonged to none. Outlives `dlclose`.
 [[nodiscard]] std::string_view module_path(Frame frame) noexcept;
 

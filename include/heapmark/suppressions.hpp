@@ -5,13 +5,17 @@
 //     function:Registry::instance
 //     module:libfontconfig*
 //
-// A pattern stands for the whole name, "*" in it for any text. What it is compared with:
+// A pattern stands for the whole name, "*" in it for any text, "?" for any character. What it is compared with:
 //     function   each function of the stack: as it is, without its arguments, or without scope and arguments
 //     site       as function, but only the innermost one that is not plumbing (allocator, C++ library)
 //     file       each source file: its path, or the end of it after a '/'
 //     module     each program or library: its path, its file name, or that up to ".so"
 //     tag        the tag_scope
 //     leak       LeakSanitizer's: any part of a function, file or module name; ^ and $ tie it to the beginning and end
+//
+// Entries of Valgrind ("{ name, Memcheck:Leak, fun:malloc, fun:..., }") are read as they are: each line a frame, from the
+// allocator's function outwards, "..." any number of frames. Entries of other kinds are passed over, and so are those of
+// memory that something holds (match-leak-kinds: reachable) where the policy does not judge it.
 #ifndef HEAPMARK_SUPPRESSIONS_HPP
 #define HEAPMARK_SUPPRESSIONS_HPP
 
@@ -23,11 +27,13 @@ namespace heapmark {
 
 /// One pattern, with what it has matched so far.
 struct Suppression {
-    enum class Kind : std::uint8_t { function, site, file, module, tag, leak };
+    enum class Kind : std::uint8_t { function, site, file, module, tag, leak, valgrind };
 
     Kind kind{};
-    std::string pattern;
-    std::string reason; ///< the comment before it
+    std::string pattern;             ///< an entry's name for Valgrind's
+    std::vector<std::string> frames; ///< "fun:main", "obj:*/libfoo.so*", "src:a.c:7", "..." of Valgrind's
+    bool only_held = false;          ///< of memory that something points to, as Valgrind's of kind reachable
+    std::string reason;              ///< the comment before it
     std::string origin; ///< "FILE:LINE", or where else it came from
     bool built_in = false;
     Counts matched;
@@ -45,6 +51,9 @@ public:
 
     /// Adds the known one-time allocations of glibc, libstdc++ and test frameworks.
     void add_built_in();
+
+    /// Takes out those of memory that something points to: where the others are judged alone, they would seem unused.
+    void drop_only_held();
 
     /// The first one that matches, or nullptr. Cost: names are looked up once a distinct stack.
     [[nodiscard]] Suppression* find(const Block& block);

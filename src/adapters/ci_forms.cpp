@@ -4,6 +4,8 @@
 #include "adapters/named_stack.hpp"
 #include "report/fields.hpp"
 
+#include <map>
+
 namespace heapmark::adapters {
 
 namespace {
@@ -29,6 +31,42 @@ std::string escaped_for_github(std::string_view text, bool property)
             out += c;
     }
     return out;
+}
+
+/// For a value in quotation marks; line ends are kept, and control characters, which XML cannot have, are left out.
+std::string escaped_for_xml(std::string_view text)
+{
+    std::string out;
+    for (const char c : text) {
+        switch (c) {
+        case '&': out += "&amp;"; break;
+        case '<': out += "&lt;"; break;
+        case '>': out += "&gt;"; break;
+        case '"': out += "&quot;"; break;
+        case '\n': out += "&#10;"; break;
+        default:
+            if (static_cast<unsigned char>(c) >= 0x20) out += c;
+        }
+    }
+    return out;
+}
+
+std::string property(std::string_view name, std::uint64_t value)
+{
+    return "        <property name=\"heapmark_" + std::string(name) + "\" value=\"" + std::to_string(value) + "\"/>\n";
+}
+
+std::string test_case(const Verdict& verdict)
+{
+    std::string out =
+        "    <testcase classname=\"heapmark\" name=\"" + escaped_for_xml(verdict.name) + "\">\n      <properties>\n";
+    out += property("allocations", verdict.used.blocks) + property("allocated_bytes", verdict.used.bytes) +
+           property("peak_bytes", verdict.used.peak_bytes) + property("blocks", verdict.left.blocks) +
+           property("bytes", verdict.left.bytes) + "      </properties>\n";
+    for (const Finding& finding : verdict.failures)
+        out += "      <failure type=\"" + escaped_for_xml(finding.rule) + "\" message=\"" +
+               escaped_for_xml(finding.title) + "\">" + escaped_for_xml(finding.text) + "</failure>\n";
+    return out + "    </testcase>\n";
 }
 
 /// A path as a URI reference: RFC 3986 lets these characters stand as they are.
@@ -104,6 +142,23 @@ std::string sarif(const std::list<Finding>& findings, const std::string& source_
         separator = ",\n";
     }
     return out + "\n]}]}\n";
+}
+
+std::string junit(const std::list<Verdict>& verdicts)
+{
+    std::map<std::string_view, const Verdict*> last;
+    for (const Verdict& verdict : verdicts) last[verdict.name] = &verdict;
+    std::string cases;
+    std::size_t failed = 0;
+    for (const Verdict& verdict : verdicts) {
+        if (last[verdict.name] != &verdict) continue;
+        cases += test_case(verdict);
+        failed += verdict.failed() ? 1 : 0;
+    }
+    const std::string numbers =
+        " tests=\"" + std::to_string(last.size()) + "\" failures=\"" + std::to_string(failed) + "\"";
+    return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" + numbers + ">\n  <testsuite name=\"heapmark\"" +
+           numbers + ">\n" + cases + "  </testsuite>\n</testsuites>\n";
 }
 
 } // namespace heapmark::adapters

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Findings in the forms that continuous integration reads.
+// Findings and verdicts in the forms that continuous integration reads.
 #pragma once
 
 #include <heapmark/adapter.hpp>
@@ -14,5 +14,9 @@ namespace heapmark::adapters {
 
 /// A log in SARIF 2.1.0: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 [[nodiscard]] std::string sarif(const std::list<Finding>& findings, const std::string& source_root);
+
+/// JUnit XML: a test case each, with what it allocated and left as properties, and its findings as failures. Of verdicts
+/// of one name the last.
+[[nodiscard]] std::string junit(const std::list<Verdict>& verdicts);
 
 } // namespace heapmark::adapters

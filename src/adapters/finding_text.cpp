@@ -93,7 +93,9 @@ std::string held_line(const Snapshot& stack, const Explanation& why, const std::
     std::string line = "  " + in_words(stack) + "  " + site_of(names);
     if (const NamedCall* place = names.place())
         line += "  " + std::string(below(source_root, place->call.file)) + ":" + std::to_string(place->call.line);
-    const Path path = why.path(stack[0].address);
+    Path path = why.path(stack[0].address);
+    for (const Block& block : stack) // the nearest holder; which block comes first is chance
+        if (Path other = why.path(block.address); other.steps.size() < path.steps.size()) path = std::move(other);
     if (path.steps.empty()) return line + "\n";
     const std::string holder = in_words(path.root);
     line += "  held by " + holder;

@@ -43,13 +43,15 @@ bool is_of_the_system(const NamedCall& named)
 NamedStack name_all(const Stack& stack)
 {
     NamedStack named;
-    for (const Frame frame : stack)
+    for (const Frame frame : stack) {
         for (const Call& call : resolve(frame)) {
             NamedCall& last = named.calls.emplace_back();
             last.call = call;
             last.bare_name = bare_name(call.function);
             last.module = module_path(frame);
         }
+        named.calls.back().linkage_name = linkage_name(frame);
+    }
     const auto first =
         std::find_if(named.calls.begin(), named.calls.end(), [](const NamedCall& call) { return !call.call.plumbing; });
     if (first != named.calls.end()) named.site = static_cast<std::size_t>(first - named.calls.begin());

@@ -13,6 +13,7 @@ namespace heapmark::adapters {
 struct NamedCall {
     Call call;
     std::string bare_name; ///< the function with its scope, without return type, arguments and template arguments
+    std::string_view linkage_name; ///< "" for what is inlined
     std::string_view module;
 
     [[nodiscard]] bool has_line() const noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Patterns with "*", which stands for any text.
+// Patterns with "*", which stands for any text, and "?", which stands for any character.
 #pragma once
 
 #include <string_view>
@@ -17,7 +17,7 @@ namespace heapmark::adapters {
         if (p < pattern.size() && pattern[p] == '*') {
             star = p++;
             star_text = t;
-        } else if (p < pattern.size() && pattern[p] == text[t]) {
+        } else if (p < pattern.size() && (pattern[p] == text[t] || pattern[p] == '?')) {
             ++p;
             ++t;
         } else if (star != std::string_view::npos) {

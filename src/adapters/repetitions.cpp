@@ -24,25 +24,27 @@ Snapshot Repetitions::alive(const Stack& stack) const
     return survivors(runs_.front().first).filter([&stack](const Block& block) { return block.stack == stack; });
 }
 
-void Repetitions::end_run(Range run, std::vector<Snapshot>& stacks, Counts& held)
+Snapshot Repetitions::end_run(Range run, const Snapshot& judged, Counts& held)
 {
     runs_.push_back(run);
-    std::vector<Snapshot> kept;
+    std::vector<Stack> told;
     for (const Growing& growing : growing_)
-        if (Snapshot left = alive(growing.stack); left.bytes() >= growing.bytes) kept.push_back(std::move(left));
-    for (const Snapshot& stack : stacks) {
-        if (std::any_of(growing_.begin(), growing_.end(),
-                        [&](const Growing& growing) { return growing.stack == stack[0].stack; }))
+        if (alive(growing.stack).bytes() >= growing.bytes) told.push_back(growing.stack);
+    for (const Group& group : judged.group_by(by_stack)) {
+        const Stack& stack = group.front().stack;
+        if (std::any_of(growing_.begin(), growing_.end(), [&](const Growing& known) { return known.stack == stack; }))
             continue;
-        if (left_each_time(stack[0].stack)) {
-            growing_.push_back({stack[0].stack, alive(stack[0].stack).bytes()});
-            kept.push_back(stack);
+        if (left_each_time(stack)) {
+            growing_.push_back({stack, alive(stack).bytes()});
+            told.push_back(stack);
         } else {
-            held.blocks += stack.size();
-            held.bytes += stack.bytes();
+            held.blocks += group.size();
+            held.bytes += group.bytes();
         }
     }
-    stacks = std::move(kept);
+    return survivors(runs_.front().first).filter([&told](const Block& block) {
+        return std::find(told.begin(), told.end(), block.stack) != told.end();
+    });
 }
 
 } // namespace heapmark::adapters

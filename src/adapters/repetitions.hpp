@@ -19,10 +19,10 @@ struct Range {
 /// The runs of one test.
 class Repetitions {
 public:
-    /// The run that left these stacks has ended. Keeps of them those that the test leaves each time, and adds those of
-    /// which that was seen before and which have not become less: what grows by doubling leaves nothing new for a while.
-    /// `held` counts the rest.
-    void end_run(Range run, std::vector<Snapshot>& stacks, Counts& held);
+    /// The run that left these blocks has ended. Returns the blocks, of all runs, of the stacks by which the test leaves
+    /// memory each time, also where that was seen before and they have not become less: what grows by doubling leaves
+    /// nothing new for a while. `held` counts the rest.
+    [[nodiscard]] Snapshot end_run(Range run, const Snapshot& judged, Counts& held);
 
 private:
     /// A stack by which memory was left each time, and the bytes that were alive when that was seen.

@@ -2,6 +2,8 @@
 // Suppressions: read from text, matched against the names of a stack, and proposed for what was found.
 #include "adapters/named_stack.hpp"
 #include "adapters/pattern.hpp"
+#include "adapters/text_lines.hpp"
+#include "adapters/valgrind_suppressions.hpp"
 
 #include <heapmark/adapter.hpp>
 
@@ -17,13 +19,7 @@ namespace {
 using adapters::matches;
 using adapters::NamedCall;
 using adapters::NamedStack;
-
-std::string_view trimmed(std::string_view text)
-{
-    const std::size_t first = text.find_first_not_of(" \t\r");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
+using adapters::trimmed;
 
 bool kind_from(std::string_view word, Suppression::Kind& kind)
 {
@@ -75,7 +71,7 @@ bool matches_leak(std::string pattern, const NamedCall& named)
     return matches(pattern, named.call.function) || matches(pattern, named.call.file) || matches(pattern, named.module);
 }
 
-bool suppresses(const Suppression& suppression, const NamedStack& stack, std::string_view tag)
+bool suppresses(const Suppression& suppression, const NamedStack& stack, const Block& block)
 {
     const std::string& pattern = suppression.pattern;
     const auto any_call = [&](auto matching) { return std::any_of(stack.calls.begin(), stack.calls.end(), matching); };
@@ -86,12 +82,13 @@ bool suppresses(const Suppression& suppression, const NamedStack& stack, std::st
         return matches_function(pattern, call);
     };
     switch (suppression.kind) {
-    case Suppression::Kind::tag: return !tag.empty() && matches(pattern, tag);
+    case Suppression::Kind::tag: return !block.tag.empty() && matches(pattern, block.tag);
     case Suppression::Kind::site: return stack.site_call() != nullptr && is_function(*stack.site_call());
     case Suppression::Kind::function: return any_call(is_function);
     case Suppression::Kind::file: return any_call([&](auto& call) { return matches_path(pattern, call.call.file); });
     case Suppression::Kind::module: return any_call([&](auto& call) { return matches_module(pattern, call.module); });
     case Suppression::Kind::leak: return any_call([&](auto& call) { return matches_leak(pattern, call); });
+    case Suppression::Kind::valgrind: return adapters::matches_valgrind(suppression.frames, stack, block.api);
     }
     return false;
 }
@@ -102,10 +99,8 @@ void Suppressions::add(std::string_view text, std::string_view origin)
 {
     const framework_memory ours;
     std::string reason;
-    for (unsigned number = 1; !text.empty(); ++number) {
-        const std::size_t end = text.find('\n');
-        const std::string_view line = trimmed(text.substr(0, end));
-        text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+    for (adapters::TextLines lines(text); lines.next();) {
+        const std::string_view line = lines.line();
         if (line.empty()) {
             reason.clear();
             continue;
@@ -116,15 +111,19 @@ void Suppressions::add(std::string_view text, std::string_view origin)
         }
         const std::size_t colon = line.find(':');
         Suppression suppression;
-        suppression.origin = std::string(origin) + ":" + std::to_string(number);
+        suppression.origin = std::string(origin) + ":" + std::to_string(lines.number());
+        suppression.reason = reason;
+        if (line == "{") {
+            if (adapters::read_valgrind(lines, suppression)) list_.push_back(suppression);
+            continue;
+        }
         if (colon == std::string_view::npos || !kind_from(trimmed(line.substr(0, colon)), suppression.kind))
             throw std::invalid_argument(suppression.origin + ": \"" + std::string(line) +
                                         "\" is not a suppression; write function:, site:, file:, module:, tag: or "
-                                        "leak:, then a pattern");
+                                        "leak:, then a pattern, or Valgrind's form");
         suppression.pattern = trimmed(line.substr(colon + 1));
         if (suppression.pattern.empty())
             throw std::invalid_argument(suppression.origin + ": the pattern is empty; \"*\" matches everything");
-        suppression.reason = reason;
         list_.push_back(suppression);
     }
 }
@@ -143,9 +142,16 @@ Suppression* Suppressions::find(const Block& block)
     const framework_memory ours;
     const NamedStack& stack = adapters::names_of(block.stack);
     const auto found = std::find_if(list_.begin(), list_.end(), [&](const Suppression& suppression) {
-        return suppresses(suppression, stack, block.tag);
+        return suppresses(suppression, stack, block);
     });
     return found == list_.end() ? nullptr : &*found;
+}
+
+void Suppressions::drop_only_held()
+{
+    const framework_memory ours;
+    list_.erase(std::remove_if(list_.begin(), list_.end(), [](const Suppression& each) { return each.only_held; }),
+                list_.end());
 }
 
 std::string write_suppressions(const Snapshot& snapshot)

@@ -85,6 +85,12 @@ std::vector<Call> resolve(Frame frame)
     return calls;
 }
 
+std::string_view linkage_name(Frame frame)
+{
+    const platform::Guard guard;
+    return symbolise::linkage_name(frame);
+}
+
 std::string_view module_path(Frame frame) noexcept { return symbolise::module_path(frame); }
 
 Frame call_site(const Stack& stack)

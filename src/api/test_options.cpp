@@ -21,6 +21,7 @@ TestOptions::TestOptions()
     baseline = given.baseline;
     update_baseline = given.update_baseline != 0;
     sarif = given.sarif;
+    junit = given.junit;
     github = given.github != 0;
     repeats = given.repeats;
     if (given.max_groups != platform::Options{}.max_groups) max_groups = given.max_groups;

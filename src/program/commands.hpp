@@ -11,12 +11,13 @@ class App;
 namespace heapmark::program {
 
 inline constexpr int all_well = 0;
-inline constexpr int leaked = 1;
+inline constexpr int found_something = 1;
 inline constexpr int unusable = 2; ///< arguments or input
 
 using Command = std::function<int()>;
 
 /// Sets `chosen` when the command line names this one.
+void add_diff(CLI::App& app, Command& chosen);
 void add_match(CLI::App& app, Command& chosen);
 void add_run(CLI::App& app, Command& chosen);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// heapmark: programs under heapmark, and traces afterwards.
+// heapmark: programs under heapmark, and afterwards traces and results of tests.
 #include "program/commands.hpp"
 
 #include <CLI/CLI.hpp>
@@ -10,6 +10,7 @@ int main(int argument_count, char** arguments)
     CLI::App app("Which memory a program leaves on its heap.", "heapmark");
     app.require_subcommand(1);
     Command chosen;
+    add_diff(app, chosen);
     add_match(app, chosen);
     add_run(app, chosen);
     try {

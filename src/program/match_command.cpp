@@ -57,7 +57,7 @@ int match_traces(const std::vector<std::string>& traces, int verbosity)
         std::fprintf(stderr, "heapmark match: %llu malformed lines were skipped\n",
                      static_cast<unsigned long long>(matched.malformed_lines));
     if (!all_read || !written) return unusable;
-    return clean ? all_well : leaked;
+    return clean ? all_well : found_something;
 }
 
 } // namespace

@@ -178,6 +178,16 @@ public:
         return {caches.texts.keep(caches.demangle(symbol.name)), module->path, address - module->bias - symbol.begin};
     }
 
+    static std::string_view linkage_name(Frame frame)
+    {
+        const platform::Module* const module = platform::module_by_id(frame.module());
+        if (module == nullptr) return {};
+        const KeepErrno keep_errno;
+        const analyse::ColdLock<ProcessNames> lock;
+        const Symbol symbol = symbol_at(*module, call_address(frame) - module->bias);
+        return symbol.name == nullptr ? std::string_view{} : analyse::immortal<Caches>().texts.keep(symbol.name);
+    }
+
     static FrameNames in_module(const platform::Module& module, std::uintptr_t address)
     {
         const KeepErrno keep_errno;
@@ -221,18 +231,19 @@ private:
         return kept.type;
     }
 
+    /// The return address may be the first of the next line, or of the next function.
+    static std::uintptr_t call_address(Frame frame) noexcept { return frame.address() - 1; }
+
     static FrameNames look_up(Frame frame, Caches& caches)
     {
-        // The return address may be the first of the next line, or of the next function.
-        const std::uintptr_t call_address = frame.address() - 1;
         FrameNames names;
         const platform::Module* const module = platform::module_by_id(frame.module());
         if (module == nullptr) {
-            names.offset = call_address;
+            names.offset = call_address(frame);
             names.calls = Calls(caches, {}).finish();
             return names;
         }
-        return look_up(*module, call_address - module->bias, caches);
+        return look_up(*module, call_address(frame) - module->bias, caches);
     }
 
     static FrameNames look_up(const platform::Module& module, std::uintptr_t address, Caches& caches)
@@ -293,6 +304,8 @@ analyse::FrameNames names_in(const platform::Module& module, std::uintptr_t addr
 {
     return ProcessNames::in_module(module, address);
 }
+
+std::string_view linkage_name(Frame frame) { return ProcessNames::linkage_name(frame); }
 
 VariableName variable_at(const void* address) { return names.variable(reinterpret_cast<std::uintptr_t>(address)); }
 

@@ -14,6 +14,10 @@ namespace heapmark::symbolise {
 /// process; it has to stay where it is. Not cached, otherwise as process_names().
 [[nodiscard]] analyse::FrameNames names_in(const platform::Module& module, std::uintptr_t address);
 
+/// The symbol, as the linker knows it, that covers the call behind a frame; "" when none does. Immortal. Thread-safe.
+/// The caller holds a Guard.
+[[nodiscard]] std::string_view linkage_name(Frame frame);
+
 /// Of the frame's module; "" without one. Lock-free, allocates nothing.
 [[nodiscard]] std::string_view module_path(Frame frame) noexcept;
 

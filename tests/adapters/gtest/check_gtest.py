@@ -208,6 +208,28 @@ def growing(leaky: str, _clean: str) -> list[str]:
     return wrong
 
 
+def ways_to_run(leaky: str, _clean: str) -> list[str]:
+    """In shards, and stopping where a test fails."""
+    wrong: list[str] = []
+    told: set[tuple[str, int]] = set()
+    for shard in range(3):
+        environment = dict(os.environ, GTEST_TOTAL_SHARDS="3", GTEST_SHARD_INDEX=str(shard))
+        done = subprocess.run([leaky], env=environment, text=True, check=False, timeout=300,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        of_tests = {leak for leak in found(done.stdout) if not leak[0].startswith(("suite ", "the environment"))}
+        expect(wrong, not told & of_tests and of_tests, f"shard {shard}: {sorted(of_tests)}", done.stdout)
+        told |= of_tests
+    expected = {leak for leak in seeded() if not leak[0].startswith(("suite ", "the environment"))}
+    expect(wrong, told == expected, f"shards: missed {sorted(expected - told)}, invented {sorted(told - expected)}")
+
+    done = run(leaky, "--gtest_filter=Plain.Malloc:Plain.New", "--gtest_break_on_failure")
+    expect(wrong, done.returncode < 0, f"goes on after a failure, and ends with {done.returncode}", done.stdout)
+    expect(wrong, len(found(done.stdout)) == 1, "does not stop at the first", done.stdout)
+    done = run(leaky, "--gtest_filter=Plain.Malloc", "--gtest_throw_on_failure")
+    expect(wrong, done.returncode != 0, "a failure as an exception passes", done.stdout)
+    return wrong
+
+
 def main(case: str, leaky: str, clean_suite: str) -> int:
     wrong = globals()[case](leaky, clean_suite)
     print("\n\n".join(wrong))

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSL-1.0
+// What of a test's memory fails it: policy, suppressions, expectations, the baseline; and its wrong releases.
+#pragma once
+
+#include "adapters/baseline.hpp"
+#include "adapters/repetitions.hpp"
+
+#include <heapmark/adapter.hpp>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace heapmark::adapters {
+
+/// A test within a suite that is over: its range, and whose blocks it has answered for.
+struct Inner {
+    Range range;
+    by_this_thread_and_its_children judged;
+};
+
+/// What a test said that it leaves.
+struct ExpectedLeak {
+    std::string reason;
+    std::string function;
+    std::uint64_t blocks;
+    std::string file;
+    unsigned line;
+    std::uint64_t seen = 0;
+};
+
+/// A suite or a test that is under way.
+struct OpenScope {
+    std::string name;
+    Generation first{};
+    by_this_thread_and_its_children judged{Generation{}};
+    std::vector<Inner> inner;
+    std::vector<ExpectedLeak> expected;
+
+    void begin(const std::string& its_name, Generation its_first)
+    {
+        name = its_name;
+        first = its_first;
+        judged = by_this_thread_and_its_children(first);
+        inner.clear();
+        expected.clear();
+    }
+};
+
+class Judge {
+public:
+    /// Errors: as TestSession.
+    explicit Judge(const TestOptions& options);
+
+    [[nodiscard]] const TestOptions& options() const noexcept { return options_; }
+    [[nodiscard]] Baseline& baseline() noexcept { return baseline_; }
+
+    /// What the scope left in the range, and wrong releases by its threads since the last that was judged. `file` and
+    /// `line` are for findings that have none, and `frames_end` is as for TestSession::leave.
+    [[nodiscard]] Verdict judge(OpenScope& scope, Range range, const char* file, unsigned line, const void* frames_end);
+
+    /// Whether the block is meant, whoever left it.
+    [[nodiscard]] bool is_suppressed(const Block& block);
+
+    /// Lines for suppressions that matched nothing, or too much.
+    [[nodiscard]] std::string notes_on_suppressions() const;
+
+private:
+    Snapshot own_blocks(const OpenScope& scope, Range range, Verdict& verdict) const;
+    bool is_accepted(OpenScope& scope, const Group& stack, Verdict& verdict);
+    Snapshot without_what_is_meant(OpenScope& scope, const Snapshot& own, Verdict& verdict);
+    Explanation keep_lost(const Snapshot& judged, std::vector<Snapshot>& stacks, Verdict& verdict,
+                          const void* frames_end) const;
+    void judge_expectations(OpenScope& scope, Verdict& verdict) const;
+    void judge_blocks(OpenScope& scope, Range range, Verdict& verdict, const char* file, unsigned line,
+                      const void* frames_end);
+    void judge_faults(const OpenScope& scope, Verdict& verdict, const char* file, unsigned line);
+
+    TestOptions options_;
+    Suppressions suppressions_;
+    Baseline baseline_;
+    std::map<std::string, Repetitions> repeated_; ///< of each test, for Policy::growth
+    std::uint64_t failing_blocks_ = 0;
+    std::size_t faults_seen_ = 0; ///< of those that are kept with their stacks
+};
+
+} // namespace heapmark::adapters

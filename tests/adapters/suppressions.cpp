@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSL-1.0
+// Suppressions as values: what is read, what is refused, what matches, and what is proposed.
+#include <heapmark/suppressions.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+namespace shop {
+
+struct Shelf {
+    [[gnu::noinline]] static void* put(std::size_t size)
+    {
+        void* block = std::malloc(size);
+        heapmark::escape(block);
+        return block;
+    }
+};
+
+} // namespace shop
+
+namespace {
+
+/// A block from Shelf::put, with the stack that it has.
+class OneBlock {
+public:
+    OneBlock() : since_(heapmark::mark()), block_(shop::Shelf::put(24)) {}
+    ~OneBlock() { std::free(block_); }
+    OneBlock(const OneBlock&) = delete;
+    OneBlock& operator=(const OneBlock&) = delete;
+    [[nodiscard]] heapmark::Snapshot snapshot() const
+    {
+        return heapmark::survivors(since_).filter(
+            [this](const heapmark::Block& block) { return block.address == block_; });
+    }
+
+private:
+    heapmark::Generation since_;
+    void* block_;
+};
+
+bool suppresses(const std::string& text)
+{
+    const OneBlock block;
+    heapmark::Suppressions suppressions;
+    suppressions.add(text, "test");
+    return suppressions.find(block.snapshot()[0]) != nullptr;
+}
+
+std::string complaint(const std::string& text)
+{
+    try {
+        heapmark::Suppressions().add(text, "file.supp");
+    } catch (const std::invalid_argument& mistake) {
+        return mistake.what();
+    }
+    return "";
+}
+
+} // namespace
+
+TEST_CASE("patterns stand for whole names, with * for any text and ? for any character")
+{
+    CHECK(suppresses("function:shop::Shelf::put"));
+    CHECK(suppresses("function:put"));
+    CHECK(suppresses("site:shop::*"));
+    CHECK(suppresses("function:shop::Shelf::p?t"));
+    CHECK(suppresses("file:suppressions.cpp"));
+    CHECK(suppresses("leak:Shelf"));
+    CHECK_FALSE(suppresses("function:shop::Shelf"));
+    CHECK_FALSE(suppresses("function:shop::Shelf::pu?t"));
+    CHECK_FALSE(suppresses("site:main"));
+}
+
+TEST_CASE("Valgrind's entries match frame by frame")
+{
+    const auto entry = [](const std::string& frames) { return "{\n  name\n  Memcheck:Leak\n" + frames + "}\n"; };
+    CHECK(suppresses(entry("fun:malloc\nfun:_ZN4shop5Shelf3putEm\n")));
+    CHECK(suppresses(entry("fun:malloc\nfun:_ZN4shop*\n...\nfun:main\n")));
+    CHECK(suppresses(entry("...\nfun:main\n")));
+    CHECK(suppresses(entry("fun:*\nobj:*\n")));
+    CHECK(suppresses(entry("fun:malloc\nsrc:suppressions.cpp:16\n")));
+    CHECK(suppresses(entry("match-leak-kinds: definite,reachable\nfun:malloc\n")));
+    CHECK(suppresses("{\n  other\n  Memcheck:Cond\n  fun:strlen\n}\n" + entry("fun:malloc\n")));
+    CHECK_FALSE(suppresses(entry("fun:calloc\nfun:_ZN4shop5Shelf3putEm\n")));
+    CHECK_FALSE(suppresses(entry("fun:malloc\nfun:_ZN4shop5Shelf3putEi\n")));
+    CHECK_FALSE(suppresses(entry("fun:malloc\nfun:main\n")));
+    CHECK_FALSE(suppresses(entry("fun:malloc\nsrc:suppressions.cpp:1\n")));
+    CHECK_FALSE(suppresses(entry("...\nobj:*/libnever.so*\n")));
+    CHECK_FALSE(suppresses("{\n  other\n  Helgrind:Race\n  fun:malloc\n}\n"));
+}
+
+TEST_CASE("what is no suppression is refused, with its place and the remedy")
+{
+    CHECK(complaint("function:ok\nnonsense\n").find("file.supp:2: \"nonsense\"") == 0);
+    CHECK(complaint("site:\n").find("file.supp:1: the pattern is empty") == 0);
+    CHECK(complaint("{\n").find("file.supp:1: the entry in Valgrind's form has no name") == 0);
+    CHECK(complaint("{\nname\n}\n").find("file.supp:1: the entry in Valgrind's form has no kind") == 0);
+    CHECK(complaint("{\nname\nMemcheck:Leak\n}\n").find("has no frames") != std::string::npos);
+    CHECK(complaint("{\nname\nMemcheck:Leak\nmalloc\n}\n").find("has \"malloc\" on line 4") != std::string::npos);
+    const std::string endless = complaint("\n{\nname\nMemcheck:Leak\nfun:malloc\n");
+    CHECK(endless.find("file.supp:2: the entry in Valgrind's form does not end") == 0);
+}
+
+TEST_CASE("the reason is the comment before a line")
+{
+    heapmark::Suppressions suppressions;
+    suppressions.add("# filled once,\n# and kept\nfunction:a\nfunction:b\n\n# of\n\nfunction:c\n", "test");
+    REQUIRE(suppressions.list().size() == 3);
+    CHECK(suppressions.list()[0].reason == "filled once, and kept");
+    CHECK(suppressions.list()[0].origin == "test:3");
+    CHECK(suppressions.list()[2].reason.empty());
+}
+
+TEST_CASE("what is proposed for a snapshot suppresses it")
+{
+    const OneBlock block;
+    const std::string proposed = heapmark::write_suppressions(block.snapshot());
+    CHECK(proposed ==
+          "# 1 block, 24 bytes: shop::Shelf::put(unsigned long) at suppressions.cpp:16\nsite:shop::Shelf::put\n");
+    CHECK(suppresses(proposed));
+}
