@@ -71,8 +71,9 @@ std::string aligned(const std::vector<Line>& lines, bool callers)
         frees = std::max(frees, std::to_string(line.figures->frees).size());
         if (line.caller.size() <= longest) caller = std::max(caller, line.caller.size());
     }
-    std::string out = right_aligned("total", total) + " " + right_aligned("slack", slack) + " " + right_aligned("net", net) + " " +
-                      right_aligned("alloc", allocations) + "/" + left_aligned("free", frees) + "  ";
+    std::string out = right_aligned("total", total) + " " + right_aligned("slack", slack) + " " +
+                      right_aligned("net", net) + " " + right_aligned("alloc", allocations) + "/" +
+                      left_aligned("free", frees) + "  ";
     out += callers ? left_aligned("caller", caller) + "  module\n" : "module\n";
     for (const Line& line : lines) {
         out += right_aligned(std::to_string(line.figures->total_bytes), total) + " " +

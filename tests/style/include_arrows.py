@@ -13,7 +13,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 TOO_HEAVY = {"iostream", "chrono", "memory", "functional", "map", "unordered_map", "sstream", "fstream", "thread"}
 
 # Adapters include the library that they adapt to.
-ADAPTERS = {"gtest.hpp", "doctest.hpp", "catch2.hpp", "boost_test.hpp", "boost_stacktrace.hpp"}
+ADAPTERS = {"gtest.hpp", "doctest.hpp", "catch2.hpp", "boost_test.hpp", "boost_stacktrace.hpp", "benchmark.hpp"}
 
 
 def read_rooms(readme: str) -> dict[str, set[str]]:
