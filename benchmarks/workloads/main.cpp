@@ -30,9 +30,8 @@ struct Workload {
 };
 
 const Workload workloads[] = {
-    {"pair", run_pair},       {"pair-deep", run_pair_deep}, {"pair-walk", run_pair_walk},
-    {"handoff", run_handoff}, {"million", run_million},     {"report", run_report},
-    {"lost", run_lost},
+    {"pair", run_pair},       {"pair-deep", run_pair_deep}, {"pair-walk", run_pair_walk}, {"handoff", run_handoff},
+    {"million", run_million}, {"report", run_report},       {"lost", run_lost},           {"mapping", run_mapping},
 #ifdef BENCH_WITH_JSON
     {"json", run_json},
 #endif

@@ -78,6 +78,7 @@ void run_pair_walk(const Settings& settings); ///< each pair at the end of anoth
 void run_json(const Settings& settings);
 void run_sqlite(const Settings& settings);
 void run_handoff(const Settings& settings);
+void run_mapping(const Settings& settings);
 void run_million(const Settings& settings);
 void run_lost(const Settings& settings);
 void run_report(const Settings& settings);

@@ -32,6 +32,9 @@ enum class Api : std::uint8_t {
     operator_new_array_aligned,
     track, ///< no function of the allocator: <heapmark/track.hpp>
     retain,
+    mmap, ///< this and the next two: <heapmark/mappings.hpp>
+    mremap,
+    shmat,
 };
 
 /// How the source names it: "malloc", "new[]", "aligned new" ....

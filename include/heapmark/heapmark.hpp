@@ -436,6 +436,7 @@ void print(const Snapshot& snapshot, std::FILE* out);
 
 #include <heapmark/accounting.hpp>
 #include <heapmark/explain.hpp>
+#include <heapmark/mappings.hpp>
 #include <heapmark/modules.hpp>
 #include <heapmark/track.hpp>
 

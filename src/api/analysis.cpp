@@ -51,6 +51,9 @@ const char* to_string(Api api) noexcept
     case Api::operator_new_array_aligned: return "aligned new[]";
     case Api::track: return "track";
     case Api::retain: return "retain";
+    case Api::mmap: return "mmap";
+    case Api::mremap: return "mremap";
+    case Api::shmat: return "shmat";
     }
     return "unknown allocation";
 }

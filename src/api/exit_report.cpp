@@ -11,6 +11,8 @@
 #include "report/text.hpp"
 #include "symbolise/symbolise.hpp"
 
+#include <heapmark/mappings.hpp>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -100,6 +102,9 @@ void report_at_exit()
         const Snapshot left = survivors(first_generation);
         if (platform::options().report_at_exit != 0)
             text += report::survivors_text(left, options, color, symbolise::process_names());
+        if (platform::options().report_at_exit != 0 && mappings_recorded())
+            text += "\nmemory that is still mapped:\n" +
+                    report::survivors_text(mapped(first_generation), options, color, symbolise::process_names()) + "\n";
         if (platform::options().report_at_exit != 0 && platform::options().accounting != 0)
             text += "\n" + accounting_in_words(accounting(), options.max_groups) + "\n";
         if (platform::options().explain_at_exit != 0) {

@@ -10,6 +10,7 @@ namespace heapmark::interpose {
 extern const char new_anchor;
 extern const char thread_anchor;
 extern const char unload_anchor;
+extern const char mappings_anchor;
 extern const char process_anchor;
 
 } // namespace heapmark::interpose

@@ -98,11 +98,6 @@ std::uint32_t site_of(platform::ThreadState& thread, const capture::Caller& call
     return site;
 }
 
-std::uint32_t release_site(platform::ThreadState& thread, const void* frame) noexcept
-{
-    return site_of(thread, capture::caller_of(frame), {Api::unknown, 0, thread.tag});
-}
-
 [[gnu::cold, gnu::noinline]] void fault(platform::ThreadState& thread, record::FaultDetail detail, const Exit& exit,
                                         const void* block, const void* frame) noexcept
 {
@@ -111,7 +106,7 @@ std::uint32_t release_site(platform::ThreadState& thread, const void* frame) noe
     detail.thread = thread.thread;
     detail.released_by = exit.name;
     detail.address = reinterpret_cast<std::uintptr_t>(block);
-    detail.release_site = release_site(thread, frame);
+    detail.release_site = caller_site(thread, frame, Api::unknown);
     record::keep_fault(detail);
     if (auto* listener = record::fault_listener.load(std::memory_order_acquire)) listener(detail);
     errno = saved_errno;
@@ -180,6 +175,11 @@ void clear_tail(void* resized, const record::Death& before, std::size_t requeste
 
 } // namespace
 
+std::uint32_t caller_site(platform::ThreadState& thread, const void* frame, Api api) noexcept
+{
+    return site_of(thread, capture::caller_of(frame), {api, 0, thread.tag});
+}
+
 void record_birth(void* block, std::size_t requested_bytes, Door door, const void* frame, bool was_resized) noexcept
 {
     platform::ThreadState& thread = platform::thread_state;
@@ -220,7 +220,7 @@ void release_slowly(void* block, const Exit& exit, Stated stated, const void* fr
     } else if (death.outcome != record::Death::Outcome::internal)
         given_back = release_of_no_block(thread, death, block, exit, frame);
     if (trace::is_written() && death.outcome != record::Death::Outcome::internal) [[unlikely]]
-        trace::write_release(thread, block, release_site(thread, frame), given_back);
+        trace::write_release(thread, block, caller_site(thread, frame, Api::unknown), given_back);
     if (given_back) underlying.free(block);
     errno = saved_errno;
 }
@@ -245,7 +245,7 @@ void* resize(void* block, std::size_t requested_bytes, Api api, const void* fram
     case record::Death::Outcome::unknown:
         // Nothing may be read from a block that is not one: a new block is the most that can be given.
         if (!release_of_no_block(thread, step.before(), block, exit, frame)) {
-            if (trace::is_written()) trace::write_release(thread, block, release_site(thread, frame), false);
+            if (trace::is_written()) trace::write_release(thread, block, caller_site(thread, frame, Api::unknown), false);
             void* fresh = underlying.malloc(padded(requested_bytes));
             if (fresh != nullptr) record_birth(fresh, requested_bytes, {api, record::Kind::malloc_family}, frame);
             return fresh;
@@ -256,12 +256,12 @@ void* resize(void* block, std::size_t requested_bytes, Api api, const void* fram
     const bool traced = trace::is_written() && step.before().outcome != record::Death::Outcome::internal;
     if (requested_bytes == 0) { // As glibc: frees and returns nothing, whatever the allocator underneath does.
         step.done();
-        if (traced) trace::write_release(thread, block, release_site(thread, frame), true);
+        if (traced) trace::write_release(thread, block, caller_site(thread, frame, Api::unknown), true);
         underlying.free(block);
         return nullptr;
     }
     if (traced) [[unlikely]]
-        trace::write_resize(thread, block, release_site(thread, frame));
+        trace::write_resize(thread, block, caller_site(thread, frame, Api::unknown));
     void* resized = underlying.realloc(block, padded(requested_bytes));
     if (resized == nullptr) {
         step.keep();

@@ -93,6 +93,9 @@ template <const Exit& TheExit>
 /// realloc and its relatives for a block that is not nullptr: forwards and records.
 void* resize(void* block, std::size_t requested_bytes, Api api, const void* frame) noexcept;
 
+/// Depot id of the stack above the function of that frame, called `api`; record::internal_site for heapmark's own code.
+std::uint32_t caller_site(platform::ThreadState& thread, const void* frame, Api api) noexcept;
+
 /// Sets up the calling thread's state, once; `parent` is the ThreadId of the thread that started it, or 0.
 /// `generation` is the one it was started in, not that in which it first runs.
 void attach_thread(platform::ThreadState& thread, std::uint32_t parent,

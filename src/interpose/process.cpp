@@ -2,9 +2,11 @@
 // The start of the process.
 #include "interpose/anchors.hpp"
 #include "interpose/hooks.hpp"
+#include "interpose/underlying.hpp"
 
 #include "platform/options.hpp"
 #include "record/generations.hpp"
+#include "record/mappings.hpp"
 #include "trace/writer.hpp"
 
 namespace heapmark::interpose {
@@ -22,6 +24,10 @@ namespace {
     attach_thread(thread, 0);
     platform::load_options();
     trace::follow_options();
+    if (platform::options().mappings != 0 && record::start_mappings()) {
+        record::keep_mappings_over_fork();
+        underlying.free(nullptr); // so that it is known, for it may map memory of its own
+    }
     if (record::start_accounting(static_cast<record::AccountKey>(platform::options().accounting)))
         thread.context_record = nullptr; // of before; the next one is accounted
     if (thread.known_stacks != nullptr) thread.known_stacks->begin(static_cast<unsigned>(platform::options().depth));

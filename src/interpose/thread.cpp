@@ -11,6 +11,7 @@
 #include "platform/pages.hpp"
 #include "platform/process_end.hpp"
 #include "platform/stack_bounds.hpp"
+#include "record/mappings.hpp"
 #include "record/threads.hpp"
 #include "trace/writer.hpp"
 
@@ -162,6 +163,7 @@ void attach_thread(platform::ThreadState& thread, std::uint32_t parent, std::uin
     watch_thread_end();
     thread.phase = in_use;
     trace::follow_options();
+    if (platform::options().mappings != 0) record::start_mappings();
     errno = saved_errno;
 }
 

@@ -31,7 +31,7 @@ void TraceStacks::define_site(const Words& words)
     const std::size_t depth = trace::DepthField::get(words[0]);
     const std::size_t first = trace::PairField::get(words[0]) * 2;
     const std::uint64_t api = trace::ApiField::get(words[0]);
-    if (depth > most_frames || first > depth || api > static_cast<std::uint64_t>(Api::retain)) return;
+    if (depth > most_frames || first > depth || api > static_cast<std::uint64_t>(Api::shmat)) return;
     Site& site = sites_[static_cast<std::uint32_t>(trace::SiteField::get(words[0]))];
     site.api = static_cast<Api>(api);
     site.frames.resize(depth);

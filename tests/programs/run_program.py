@@ -8,7 +8,7 @@ SCRIPT is a bash script; its lines "# needs: WORD..." name programs and files wi
 an empty folder, all its processes under heapmark with a report at exit, and tally underneath (tally.cpp). Checked:
   - standard output, standard error and exit status are the same as without heapmark;
   - in each process that ended through exit(), heapmark's totals equal tally's to the byte;
-  - each of them wrote a report, and it tells of no fault;
+  - each of them wrote a report, and it tells of no fault; one of them has what each "# reported: PATTERN" wants;
   - as many processes told their totals, or wrote a report, as the line "# processes: AT_LEAST" says.
 With a line "# no-tally", tally is not preloaded, and nothing is said about totals.
 Exit status: 0 all well, 1 not, 77 it cannot run here.
@@ -87,7 +87,8 @@ def main(library: str, tally: str, work: pathlib.Path, script: pathlib.Path, set
     own = heapmarks_own(environment, preload, folder) if tallied else (0, 0)
     plain = run(script, folder, environment, "")
     reports = work / "report"
-    environment["HEAPMARK_OPTIONS"] = f"report_at_exit=1:color=never:output={reports}.%p"
+    environment["HEAPMARK_OPTIONS"] = ":".join([f"report_at_exit=1:color=never:output={reports}.%p",
+                                                *directive(text, "options")])
     environment["TALLY_OUTPUT"] = str(work / "tally")
     preloaded = run(script, folder, environment, preload)
 
@@ -110,6 +111,9 @@ def main(library: str, tally: str, work: pathlib.Path, script: pathlib.Path, set
         lines = report.read_text(errors="replace").splitlines() or ["(an empty report)"]
         if lines[-1] != "no faults":
             mistakes.append("\n".join([*lines[:1], "...", *lines[-40:]]))
+    for wanted in re.findall("^# reported: (.*)$", text, re.MULTILINE):
+        if not any(re.search(wanted, report.read_text(errors="replace")) for report in written):
+            mistakes.append(f"no report has {wanted}")
     ended = len(tallies) if tallied else len(written)
     least = int(directive(text, "processes")[0])
     if ended < least:
