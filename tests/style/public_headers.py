@@ -15,7 +15,7 @@ ADAPTERS = {"gtest.hpp", "doctest.hpp", "catch2.hpp", "boost_test.hpp", "boost_s
 # What a header may weigh: a number of lines, or the standard headers whose weight it may have, with some lines of
 # its own. Weights are preprocessed lines, blank lines and line markers not counted.
 FWD_LINES = 1000
-OWN_LINES = 700
+OWN_LINES = 750
 ALLOWED_STANDARD = {
     "heapmark.hpp": ["vector", "string_view", "iosfwd", "cstdio"],
     "call_site.hpp": ["vector", "string_view", "iosfwd", "cstdlib", "atomic"],
