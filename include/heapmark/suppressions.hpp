@@ -49,7 +49,7 @@ public:
     /// Adds the lines of a file. Errors: as add; std::runtime_error when it cannot be read.
     void add_file(const std::string& path);
 
-    /// Adds the known one-time allocations of glibc, libstdc++ and test frameworks.
+    /// Adds known one-time allocations of test frameworks and of the system's libraries.
     void add_built_in();
 
     /// Takes out those of memory that something points to: where the others are judged alone, they would seem unused.

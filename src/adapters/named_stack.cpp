@@ -183,11 +183,15 @@ std::string stack_lines(const NamedStack& stack, std::string_view source_root)
 
 std::string suppression_for(const NamedStack& stack)
 {
-    for (std::size_t i = stack.site; i < stack.end; ++i) {
-        const std::string& name = stack.calls[i].bare_name;
-        if (name.empty() || starts_with(name, "operator")) continue; // the name of many
-        return (i == stack.site ? "site:" : "function:") + name;
-    }
+    // Names of the program come first: what a library's function asks for in its name may be many's.
+    for (const bool of_libraries_too : {false, true})
+        for (std::size_t i = stack.site; i < stack.end; ++i) {
+            const NamedCall& call = stack.calls[i];
+            const std::string& name = call.bare_name;
+            if (name.empty() || starts_with(name, "operator")) continue; // the name of many
+            if (of_libraries_too || !call.is_of_system_library())
+                return (i == stack.site ? "site:" : "function:") + name;
+        }
     const NamedCall* place = stack.place();
     if (place != nullptr) return "file:" + place->call.file.substr(place->call.file.rfind('/') + 1);
     const NamedCall* site = stack.site_call();

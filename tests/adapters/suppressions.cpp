@@ -5,17 +5,26 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <cstring>
+#include <pthread.h>
 #include <stdexcept>
 #include <string>
 
 namespace shop {
 
 struct Shelf {
+    static constexpr int put_line = __LINE__ + 3;
     [[gnu::noinline]] static void* put(std::size_t size)
     {
         void* block = std::malloc(size);
         heapmark::escape(block);
         return block;
+    }
+    [[gnu::noinline]] static void* label()
+    {
+        void* text = strdup("a label");
+        heapmark::escape(text);
+        return text;
     }
 };
 
@@ -26,7 +35,9 @@ namespace {
 /// A block from Shelf::put, with the stack that it has.
 class OneBlock {
 public:
-    OneBlock() : since_(heapmark::mark()), block_(shop::Shelf::put(24)) {}
+    explicit OneBlock(void* (*make)() = [] { return shop::Shelf::put(24); })
+        : since_(heapmark::mark()), block_(make())
+    {}
     ~OneBlock() { std::free(block_); }
     OneBlock(const OneBlock&) = delete;
     OneBlock& operator=(const OneBlock&) = delete;
@@ -81,7 +92,7 @@ TEST_CASE("Valgrind's entries match frame by frame")
     CHECK(suppresses(entry("fun:malloc\nfun:_ZN4shop*\n...\nfun:main\n")));
     CHECK(suppresses(entry("...\nfun:main\n")));
     CHECK(suppresses(entry("fun:*\nobj:*\n")));
-    CHECK(suppresses(entry("fun:malloc\nsrc:suppressions.cpp:16\n")));
+    CHECK(suppresses(entry("fun:malloc\nsrc:suppressions.cpp:" + std::to_string(shop::Shelf::put_line) + "\n")));
     CHECK(suppresses(entry("match-leak-kinds: definite,reachable\nfun:malloc\n")));
     CHECK(suppresses("{\n  other\n  Memcheck:Cond\n  fun:strlen\n}\n" + entry("fun:malloc\n")));
     CHECK_FALSE(suppresses(entry("fun:calloc\nfun:_ZN4shop5Shelf3putEm\n")));
@@ -119,6 +130,30 @@ TEST_CASE("what is proposed for a snapshot suppresses it")
     const OneBlock block;
     const std::string proposed = heapmark::write_suppressions(block.snapshot());
     CHECK(proposed ==
-          "# 1 block, 24 bytes: shop::Shelf::put(unsigned long) at suppressions.cpp:16\nsite:shop::Shelf::put\n");
+          "# 1 block, 24 bytes: shop::Shelf::put(unsigned long) at suppressions.cpp:" +
+              std::to_string(shop::Shelf::put_line) + "\nsite:shop::Shelf::put\n");
     CHECK(suppresses(proposed));
+    const OneBlock label(shop::Shelf::label); // not every strdup
+    CHECK(heapmark::write_suppressions(label.snapshot()).find("\nfunction:shop::Shelf::label\n") != std::string::npos);
+}
+
+TEST_CASE("the built-in list: what libraries keep is meant only where memory that is held is judged")
+{
+    heapmark::Suppressions suppressions;
+    suppressions.add_built_in();
+    for (const heapmark::Suppression& each : suppressions.list()) {
+        CAPTURE(each.pattern);
+        CHECK(each.built_in);
+        CHECK_FALSE(each.reason.empty());
+    }
+    static void* made = nullptr;
+    const OneBlock once([] {
+        static pthread_once_t control = PTHREAD_ONCE_INIT;
+        pthread_once(&control, [] { made = shop::Shelf::put(24); });
+        return made;
+    });
+    CHECK(suppressions.find(once.snapshot()[0]) != nullptr);
+    CHECK(suppressions.find(OneBlock().snapshot()[0]) == nullptr);
+    suppressions.drop_only_held();
+    CHECK(suppressions.find(once.snapshot()[0]) == nullptr);
 }
