@@ -34,6 +34,11 @@ struct Call {
 /// The first frame that is not plumbing (allocator, heapmark, C++ library); the first of all if every one is.
 [[nodiscard]] Frame call_site(const Stack& stack);
 
+/// Whether the C library (its loader, resolver and converters included) asked for the block for itself: a table, a cache,
+/// a buffer of stdio, what a library's constructors keep; judged by the function that the program called. For filters:
+/// `survivors(g).filter([](const Block& block) { return !heapmark::is_kept_by_c_library(block); })`. Cost: as resolve.
+[[nodiscard]] bool is_kept_by_c_library(const Block& block);
+
 /// How the text report looks. Defaults come from HEAPMARK_OPTIONS where it names them.
 struct TextOptions {
     enum class Color : std::uint8_t { automatic, never, always };

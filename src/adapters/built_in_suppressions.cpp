@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // What libraries and test frameworks allocate once and keep, each with its reason. The C library has a rule of its own
-// (c_library.hpp). Names are those that libraries export, since few systems have their debug information.
+// (analyse/c_library.hpp). Names are those that libraries export, since few systems have their debug information.
 #include <heapmark/adapter.hpp>
 
 namespace heapmark {

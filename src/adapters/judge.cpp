@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "adapters/judge.hpp"
 
-#include "adapters/c_library.hpp"
 #include "adapters/fault_findings.hpp"
 #include "adapters/finding_text.hpp"
 #include "adapters/search.hpp"
@@ -82,7 +81,7 @@ bool Judge::is_accepted(OpenScope& scope, const Group& stack, Verdict& verdict)
         return true;
     }
     // Where holders are looked for, the library's tables and caches have one.
-    if (options_.policy != Policy::lost && is_kept_by_c_library(names_of(block.stack))) {
+    if (options_.policy != Policy::lost && is_kept_by_c_library(block)) {
         add(verdict.suppressed, stack.snapshot());
         return true;
     }
@@ -143,7 +142,7 @@ Explanation Judge::keep_lost(const Snapshot& judged, std::vector<Snapshot>& stac
     std::size_t told = 0;
     std::size_t more = 0;
     for (const Snapshot& stack : by_stack_of(why.held())) {
-        if (is_kept_by_c_library(names_of(stack[0].stack))) continue;
+        if (is_kept_by_c_library(stack[0])) continue;
         if (told < lines_at_most) {
             lines += held_line(stack, why, options_.source_root);
             ++told;

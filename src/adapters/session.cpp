@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // A session: which scopes are open, what belongs to which, and what is told of it.
-#include "adapters/c_library.hpp"
 #include "adapters/ci_forms.hpp"
 #include "adapters/finding_text.hpp"
 #include "adapters/judge.hpp"
@@ -150,7 +149,7 @@ Snapshot TestSession::survivors(Generation first, Generation last)
     const by_this_thread_and_its_children judged(first);
     return heapmark::survivors(first, last).filter([&](const Block& block) {
         return judged(block) && !state_->judge.is_suppressed(block) &&
-               !adapters::is_kept_by_c_library(adapters::names_of(block.stack));
+               !is_kept_by_c_library(block);
     });
 }
 

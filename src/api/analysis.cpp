@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The public questions about snapshots and frames: each takes the guard and asks analyse with this process's names.
+#include "analyse/c_library.hpp"
 #include "analyse/group.hpp"
 #include "analyse/signature.hpp"
 #include "platform/thread_state.hpp"
@@ -95,6 +96,12 @@ std::string_view linkage_name(Frame frame)
 }
 
 std::string_view module_path(Frame frame) noexcept { return symbolise::module_path(frame); }
+
+bool is_kept_by_c_library(const Block& block)
+{
+    const platform::Guard guard;
+    return analyse::is_kept_by_c_library(block.stack, symbolise::process_names());
+}
 
 Frame call_site(const Stack& stack)
 {

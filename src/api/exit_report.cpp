@@ -9,6 +9,7 @@
 #include "platform/thread_state.hpp"
 #include "report/accounting.hpp"
 #include "report/text.hpp"
+#include "report/words.hpp"
 #include "symbolise/symbolise.hpp"
 
 #include <heapmark/mappings.hpp>
@@ -99,7 +100,9 @@ void report_at_exit()
         const TextOptions options;
         const bool color = wants_color(options);
         std::string text = "heapmark: process " + std::to_string(getpid()) + " ended\n";
-        const Snapshot left = survivors(first_generation);
+        const Snapshot all = survivors(first_generation);
+        const Snapshot left =
+            options.plumbing ? all : all.filter([](const Block& block) { return !is_kept_by_c_library(block); });
         if (platform::options().report_at_exit != 0)
             text += report::survivors_text(left, options, color, symbolise::process_names());
         if (platform::options().report_at_exit != 0 && mappings_recorded())
@@ -112,6 +115,10 @@ void report_at_exit()
             text += explanation_in_words(why, options, color);
             status = status_after(why);
         }
+        if (left.size() != all.size())
+            text += "\nleft out: " + report::count_of(all.size() - left.size(), "block") + ", " +
+                    report::bytes_in_words(all.bytes() - left.bytes()) +
+                    ", of the C library and of libraries' constructors; HEAPMARK_OPTIONS=plumbing=1 shows them\n";
         text += report::faults_text(faults(), options, color, symbolise::process_names());
         write_out(text);
     } catch (const std::exception& exception) {

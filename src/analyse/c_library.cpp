@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "adapters/c_library.hpp"
+#include "analyse/c_library.hpp"
+
+#include "analyse/signature.hpp"
 
 #include <algorithm>
 #include <array>
 
-namespace heapmark::adapters {
+namespace heapmark::analyse {
 
 namespace {
 
@@ -113,17 +115,24 @@ bool holds(const std::array<std::string_view, N>& list, std::string_view name)
 
 } // namespace
 
-bool is_kept_by_c_library(const NamedStack& stack)
+bool is_kept_by_c_library(const Stack& stack, Names& names)
 {
-    const NamedCall* door = nullptr; // the outermost of the innermost calls that are the library's
+    const CallSite site = call_site(stack, names);
+    if (site.call == nullptr) return false;
+    const CallName* door = nullptr; // the outermost of the innermost calls that are the library's
     int functions = 0;
-    for (std::size_t i = stack.site; i < stack.calls.size() && is_c_library(stack.calls[i].module); ++i) {
-        door = &stack.calls[i];
-        if (!door->call.inlined) ++functions;
+    const CallName* call = site.call;
+    for (std::size_t i = site.frame_index; i < stack.size() && is_c_library(names.of_frame(stack[i]).module); ++i) {
+        const FrameNames& frame = names.of_frame(stack[i]);
+        if (i != site.frame_index) call = &frame.calls.front();
+        for (; call <= &frame.calls.back(); ++call) {
+            door = call;
+            if (!call->inlined) ++functions;
+        }
     }
     if (door == nullptr) return false;
-    const std::string_view name = plain(door->bare_name);
+    const std::string_view name = plain(split_signature(door->function).name);
     return !(holds(generous, name) || (functions == 1 && holds(generous_themselves, name)));
 }
 
-} // namespace heapmark::adapters
+} // namespace heapmark::analyse
