@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // mark, survivors, live, counts.
 #include "record/generations.hpp"
+#include "api/reading_calls.hpp"
 #include "platform/thread_state.hpp"
 #include "record/contexts.hpp"
 #include "record/threads.hpp"
@@ -35,7 +36,13 @@ private:
 
 } // namespace
 
-Generation mark(const char* name) noexcept { return Generation{record::mark(name == nullptr ? "" : name)}; }
+Generation mark(const char* name) noexcept
+{
+    const Generation generation{record::mark(name == nullptr ? "" : name)};
+    if (watches_of_marks.load(std::memory_order_relaxed) != 0) [[unlikely]]
+        call_readers();
+    return generation;
+}
 
 Generation current_generation() noexcept { return Generation{record::clock.generation()}; }
 

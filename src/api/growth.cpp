@@ -1,111 +1,73 @@
 // SPDX-License-Identifier: BSL-1.0
 // Readings of call sites over time, and which of them keep rising.
+#include "analyse/rising.hpp"
+#include "api/reading_calls.hpp"
+#include "platform/monotonic_clock.hpp"
 #include "platform/thread_state.hpp"
-#include "report/words.hpp"
+#include "report/growth_text.hpp"
+#include "symbolise/symbolise.hpp"
 
 #include <heapmark/growth.hpp>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <condition_variable>
+#include <cerrno>
 #include <map>
 #include <mutex>
 #include <ostream>
-#include <sstream>
+#include <string>
+#include <system_error>
 #include <thread>
+#include <unistd.h>
 #include <unordered_map>
 
 namespace heapmark {
 namespace {
 
 constexpr std::size_t most_readings = 512;
-constexpr std::size_t quarters = 4;
-constexpr std::size_t least_readings = 2 * quarters;
 
 using Series = std::vector<Counts>;
 
-/// The least of each quarter of a series, by one of its figures; leading readings that do not fill a quarter left out.
-std::array<std::uint64_t, quarters> least_of_quarters(const Series& series, std::uint64_t Counts::*figure)
+constexpr std::array<std::uint64_t, 7> age_classes_ns{1'000'000'000,   10'000'000'000,    60'000'000'000,
+                                                      600'000'000'000, 3'600'000'000'000, 86'400'000'000'000,
+                                                      AgeClass::no_end};
+
+void tell_ages(Growth& growth)
 {
-    const std::size_t length = series.size() / quarters;
-    const auto begin = series.end() - static_cast<std::ptrdiff_t>(length * quarters);
-    std::array<std::uint64_t, quarters> least{};
-    for (std::size_t quarter = 0; quarter < quarters; ++quarter) {
-        const auto first = begin + static_cast<std::ptrdiff_t>(quarter * length);
-        least[quarter] =
-            (*std::min_element(first, first + static_cast<std::ptrdiff_t>(length),
-                               [figure](const Counts& a, const Counts& b) { return a.*figure < b.*figure; })).*
-            figure;
+    std::array<AgeClass, age_classes_ns.size()> classes;
+    for (std::size_t i = 0; i < classes.size(); ++i) classes[i].below_ns = age_classes_ns[i];
+    for (const Block& block : growth.blocks) {
+        AgeClass& its = *std::upper_bound(classes.begin(), classes.end() - 1, block.age.nanoseconds,
+                                          [](std::uint64_t age, const AgeClass& each) { return age < each.below_ns; });
+        its.counts.blocks += 1;
+        its.counts.bytes += block.size;
+        if (growth.oldest.address == nullptr || block.generation < growth.oldest.generation) growth.oldest = block;
     }
-    return least;
-}
-
-bool rises(const std::array<std::uint64_t, quarters>& least)
-{
-    return std::adjacent_find(least.begin(), least.end(), std::greater_equal<>()) == least.end();
-}
-
-double slope(const std::array<std::uint64_t, quarters>& least, std::size_t readings)
-{
-    const double steps = static_cast<double>(readings / quarters * (quarters - 1));
-    return (static_cast<double>(least.back()) - static_cast<double>(least.front())) / steps;
-}
-
-/// Eight heights of a bar, in as many columns as there are readings, 40 at most.
-std::string chart(const Series& series)
-{
-    static constexpr const char* bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    constexpr std::size_t columns = 40;
-    const std::size_t width = std::min(columns, series.size());
-    std::uint64_t most = 1;
-    for (const Counts& reading : series) most = std::max(most, reading.blocks);
-    std::string text;
-    for (std::size_t column = 0; column < width; ++column)
-        text += bars[series[column * series.size() / width].blocks * (std::size(bars) - 1) / most];
-    return text;
-}
-
-/// "12 younger than 1 s, 3 than 1 min, 2 older".
-std::string ages(const Snapshot& blocks)
-{
-    struct Class {
-        const char* name;
-        std::uint64_t below_ns;
-    };
-    static constexpr Class classes[] = {{"1 s", 1'000'000'000}, {"1 min", 60'000'000'000}, {"1 h", 3'600'000'000'000}};
-    std::uint64_t counts[std::size(classes) + 1] = {};
-    for (const Block& block : blocks) {
-        std::size_t index = 0;
-        while (index < std::size(classes) && block.age.nanoseconds >= classes[index].below_ns) ++index;
-        ++counts[index];
-    }
-    std::string text;
-    for (std::size_t index = 0; index < std::size(counts); ++index) {
-        if (counts[index] == 0) continue;
-        if (!text.empty()) text += ", ";
-        text += report::grouped_digits(counts[index]);
-        text +=
-            index == std::size(classes) ? std::string(" older") : std::string(" younger than ") + classes[index].name;
-    }
-    return text;
+    for (const AgeClass& each : classes)
+        if (each.counts.blocks != 0) growth.ages.push_back(each);
 }
 
 } // namespace
 
 struct GrowthWatch::State {
     Generation first = mark("growth watch");
-    mutable std::mutex mutex;
+    mutable std::mutex mutex; ///< of all that follows, but for the last group
     std::size_t readings = 0;
     std::unordered_map<const Frame*, Series> series; ///< by stack, each of `readings` figures
     std::unordered_map<const Frame*, Stack> stacks;
-    std::thread reader;
-    std::condition_variable stopping;
-    bool stopped = false;
 
-    void read()
+    bool stopped = false;
+    bool at_marks = false;
+    std::uint64_t interval_ns = 0; ///< 0: not by time
+    int signal = 0;                ///< 0: none
+    std::uint32_t signals_read = 0;
+
+    std::thread reader;
+    pid_t process = 0; ///< that has the reader
+
+    void read(Generation last)
     {
-        const Snapshot now = survivors(first);
+        const Snapshot now = survivors(first, last);
         const std::lock_guard lock(mutex);
         for (auto& [stack, figures] : series) figures.emplace_back();
         ++readings;
@@ -131,6 +93,74 @@ struct GrowthWatch::State {
     }
 };
 
+namespace {
+
+constexpr Generation now_and_later{~std::uint64_t{0}};
+
+} // namespace
+
+/// The reading thread: what there is to do is told by state that it compares, so a call too many does no harm.
+class GrowthWatch::Reader {
+public:
+    explicit Reader(State& state) : state_(state), generation_(current_generation()) {}
+
+    void run()
+    {
+        const platform::Guard guard;
+        for (;;) {
+            const std::uint32_t seen = reading_calls.load(std::memory_order_acquire);
+            Generation last = now_and_later;
+            bool due = false;
+            std::uint64_t limit_ns = 0;
+            {
+                const std::lock_guard lock(state_.mutex);
+                if (state_.stopped) return;
+                due = is_marked(last) | is_signalled() | is_time(limit_ns);
+            }
+            if (due)
+                state_.read(last);
+            else
+                await_reading_call(seen, limit_ns);
+        }
+    }
+
+private:
+    /// `last` becomes the generation before the newest mark.
+    bool is_marked(Generation& last)
+    {
+        const Generation now = current_generation();
+        if (!state_.at_marks || now == generation_) return false;
+        generation_ = now;
+        last = Generation{static_cast<std::uint64_t>(now) - 1};
+        return true;
+    }
+
+    bool is_signalled()
+    {
+        if (state_.signal == 0) return false;
+        const std::uint32_t now = signal_count(state_.signal);
+        if (now == state_.signals_read) return false;
+        state_.signals_read = now;
+        return true;
+    }
+
+    /// `limit_ns` becomes the time that is left.
+    bool is_time(std::uint64_t& limit_ns)
+    {
+        if (state_.interval_ns == 0) return false;
+        const std::uint64_t now_ns = platform::monotonic_ns();
+        if (next_ns_ == 0) next_ns_ = now_ns + state_.interval_ns;
+        const bool due = now_ns >= next_ns_;
+        if (due) next_ns_ = now_ns + state_.interval_ns;
+        limit_ns = next_ns_ - now_ns;
+        return due;
+    }
+
+    State& state_;
+    Generation generation_; ///< of the mark that was read last
+    std::uint64_t next_ns_ = 0;
+};
+
 GrowthWatch::GrowthWatch()
 {
     const platform::Guard guard;
@@ -140,13 +170,18 @@ GrowthWatch::GrowthWatch()
 GrowthWatch::~GrowthWatch()
 {
     const platform::Guard guard;
+    {
+        const std::lock_guard lock(state_->mutex);
+        state_->stopped = true;
+    }
+    if (state_->signal != 0) give_back_signal(state_->signal);
+    if (state_->at_marks) watches_of_marks.fetch_sub(1, std::memory_order_relaxed);
     if (state_->reader.joinable()) {
-        {
-            const std::lock_guard lock(state_->mutex);
-            state_->stopped = true;
-        }
-        state_->stopping.notify_all();
-        state_->reader.join();
+        call_readers();
+        if (state_->process == getpid())
+            state_->reader.join();
+        else
+            state_->reader.detach(); // in a forked child there is no such thread
     }
     delete state_;
 }
@@ -154,20 +189,48 @@ GrowthWatch::~GrowthWatch()
 void GrowthWatch::read()
 {
     const platform::Guard guard;
-    state_->read();
+    state_->read(now_and_later);
+    if (!state_->at_marks) mark();
+}
+
+/// Changes what readings are taken for, with a thread to take them.
+template <class Change>
+void GrowthWatch::read_for(Change change)
+{
+    const platform::Guard guard;
+    {
+        const std::lock_guard lock(state_->mutex);
+        change(*state_);
+    }
+    if (!state_->reader.joinable()) {
+        state_->process = getpid();
+        state_->reader = std::thread([reader = Reader(*state_)]() mutable { reader.run(); });
+    }
+    call_readers();
+}
+
+void GrowthWatch::read_at_marks()
+{
+    read_for([](State& state) {
+        if (!state.at_marks) watches_of_marks.fetch_add(1, std::memory_order_relaxed);
+        state.at_marks = true;
+    });
 }
 
 void GrowthWatch::read_every(std::uint64_t interval_ms)
 {
-    const platform::Guard guard;
-    state_->reader = std::thread([state = state_, interval = std::chrono::milliseconds(interval_ms)] {
-        const platform::Guard ours;
-        std::unique_lock lock(state->mutex);
-        while (!state->stopping.wait_for(lock, interval, [state] { return state->stopped; })) {
-            lock.unlock();
-            state->read();
-            lock.lock();
-        }
+    read_for([interval_ms](State& state) { state.interval_ns = std::max<std::uint64_t>(interval_ms, 1) * 1'000'000; });
+}
+
+void GrowthWatch::read_on_signal(int signal)
+{
+    read_for([signal](State& state) {
+        if (state.signal != 0) give_back_signal(state.signal);
+        state.signal = 0;
+        if (!take_signal(signal))
+            throw std::system_error(errno, std::generic_category(), "GrowthWatch::read_on_signal");
+        state.signal = signal;
+        state.signals_read = signal_count(signal);
     });
 }
 
@@ -184,7 +247,7 @@ std::vector<Growth> GrowthWatch::growing() const
     std::unordered_map<const Frame*, std::string_view> site_of;
     {
         const std::lock_guard lock(state_->mutex);
-        if (state_->readings < least_readings) return {};
+        if (state_->readings < analyse::least_readings) return {};
         for (const auto& [frames, figures] : state_->series) {
             Block block;
             block.stack = state_->stacks.at(frames);
@@ -202,17 +265,19 @@ std::vector<Growth> GrowthWatch::growing() const
     const Snapshot now = survivors(state_->first);
     std::vector<Growth> all;
     for (auto& [site, growth] : by_site) {
-        const auto blocks = least_of_quarters(growth.readings, &Counts::blocks);
-        const auto bytes = least_of_quarters(growth.readings, &Counts::bytes);
-        growth.in_blocks = rises(blocks);
-        growth.in_bytes = rises(bytes);
+        const analyse::Rise blocks = analyse::rise_of(growth.readings, &Counts::blocks);
+        const analyse::Rise bytes = analyse::rise_of(growth.readings, &Counts::bytes);
+        growth.in_blocks = blocks.rises;
+        growth.in_bytes = bytes.rises;
         if (!growth.in_blocks && !growth.in_bytes) continue;
-        growth.blocks_per_reading = slope(blocks, growth.readings.size());
-        growth.bytes_per_reading = slope(bytes, growth.readings.size());
+        growth.never_falls = (blocks.never_falls || !blocks.rises) && (bytes.never_falls || !bytes.rises);
+        growth.blocks_per_reading = blocks.per_reading;
+        growth.bytes_per_reading = bytes.per_reading;
         growth.blocks = now.filter([&, wanted = site](const Block& block) {
             const auto found = site_of.find(block.stack.begin());
             return found != site_of.end() && found->second == wanted;
         });
+        tell_ages(growth);
         all.push_back(std::move(growth));
     }
     std::sort(all.begin(), all.end(),
@@ -224,21 +289,15 @@ std::ostream& operator<<(std::ostream& out, const GrowthWatch& watch)
 {
     const platform::Guard guard;
     const std::vector<Growth> all = watch.growing();
-    std::ostringstream text;
-    text.precision(3);
-    if (watch.size() < least_readings)
-        text << "too few readings to tell what grows: " << watch.size() << " of at least " << least_readings << "\n";
+    const std::string readings = std::to_string(watch.size());
+    std::string text;
+    if (watch.size() < analyse::least_readings)
+        text = "too few readings to tell what grows: " + readings + " of at least " +
+               std::to_string(analyse::least_readings) + "\n";
     else if (all.empty())
-        text << "nothing keeps growing in " << watch.size() << " readings\n";
-    for (const Growth& growth : all) {
-        text << growth.site << " keeps growing: " << report::count_of(growth.blocks.size(), "block") << ", "
-             << report::bytes_in_words(growth.blocks.bytes()) << "\n  blocks  " << chart(growth.readings) << "  "
-             << growth.readings.front().blocks << " to " << growth.readings.back().blocks << " in "
-             << growth.readings.size() << " readings, " << growth.blocks_per_reading << " blocks and "
-             << growth.bytes_per_reading << " bytes a reading\n  ages    " << ages(growth.blocks) << "\n";
-    }
-    const std::string whole = text.str();
-    return out.write(whole.data(), static_cast<std::streamsize>(whole.size()));
+        text = "nothing keeps growing in " + readings + " readings\n";
+    for (const Growth& growth : all) text += report::growth_text(growth, symbolise::process_names());
+    return out.write(text.data(), static_cast<std::streamsize>(text.size()));
 }
 
 } // namespace heapmark
