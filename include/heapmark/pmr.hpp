@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A std::pmr memory resource whose pieces are tracked (track.hpp):
+// A std::pmr memory resource whose pieces are tracked (track.hpp); for other allocators see allocator.hpp:
 //
 //     std::pmr::monotonic_buffer_resource arena;
 //     heapmark::pmr::resource watched(&arena, "arena");
@@ -28,7 +28,12 @@ private:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
         void* piece = upstream_->allocate(bytes, alignment);
-        track(piece, bytes, kind_);
+        try {
+            track(piece, bytes, kind_);
+        } catch (...) {
+            upstream_->deallocate(piece, bytes, alignment);
+            throw;
+        }
         return piece;
     }
     void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override

@@ -6,7 +6,8 @@
 //     heapmark::untrack(buffer, "gpu buffer");
 //     CHECK(heapmark::tracked(g).empty());
 //
-// They are kept apart from blocks, so a pool that cuts up a block of the heap is not counted twice.
+// They are kept apart from blocks, so a pool that cuts up a block of the heap is not counted twice; and outermost() leaves
+// out pieces of pools that are pieces themselves.
 #ifndef HEAPMARK_TRACK_HPP
 #define HEAPMARK_TRACK_HPP
 
@@ -44,6 +45,11 @@ bool release(const void* id, const char* kind, const void* holder = nullptr);
 /// Resources that began in `first`..`last` and have not ended.
 /// Shape: a Block each: `address` the id, `size` the bytes, `tag` the kind, `api` Api::track.
 [[nodiscard]] Snapshot tracked(Generation first = Generation{}, Generation last = Generation{~std::uint64_t{0}});
+
+/// Those that do not lie inside another one of the snapshot: for bytes, which would otherwise be counted for a tracked pool
+/// and once more for each piece of it. Of several at the same place with the same size the first is left.
+/// Where ids are no addresses, what lies inside what means nothing: filter by kind before.
+[[nodiscard]] Snapshot outermost(const Snapshot& resources);
 
 /// References retained in `first`..`last` and not released.
 /// Shape: a Block each: `address` the id of the resource, `size` 0, `tag` its kind, `stack` the retain's, `api` Api::retain.

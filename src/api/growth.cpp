@@ -115,7 +115,10 @@ public:
             {
                 const std::lock_guard lock(state_.mutex);
                 if (state_.stopped) return;
-                due = is_marked(last) | is_signalled() | is_time(limit_ns);
+                const bool marked = is_marked(last); // each of them, since each notes what it has seen
+                const bool signalled = is_signalled();
+                const bool timed = is_time(limit_ns);
+                due = marked || signalled || timed;
             }
             if (due)
                 state_.read(last);

@@ -17,6 +17,7 @@
 #include <boost/intrusive/set.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -193,6 +194,25 @@ Snapshot tracked(Generation first, Generation last)
 {
     return snapshot_of(first, last,
                        [](const Resource& resource, auto add) { add(resource.beginning, Api::track, resource.bytes); });
+}
+
+Snapshot outermost(const Snapshot& resources)
+{
+    const platform::Guard guard;
+    std::vector<Block> sorted(resources.begin(), resources.end());
+    std::stable_sort(sorted.begin(), sorted.end(), [](const Block& a, const Block& b) {
+        return a.address != b.address ? std::less<>{}(a.address, b.address) : a.size > b.size;
+    });
+    Snapshot kept = SnapshotAccess::without_blocks(resources);
+    const char* end = nullptr; // of the last one that was kept and has bytes
+    for (const Block& block : sorted) {
+        const char* const its_end = static_cast<const char*>(block.address) + block.size;
+        const bool is_inside = block.size != 0 && !std::less<>{}(end, its_end);
+        if (is_inside) continue;
+        SnapshotAccess::append(kept, block);
+        if (block.size != 0) end = its_end;
+    }
+    return kept;
 }
 
 Snapshot references(Generation first, Generation last)

@@ -161,6 +161,27 @@ TEST_CASE("many resources of several threads, and a fork in between")
     for (const void* id : ids) CHECK(heapmark::untrack(id, "number"));
 }
 
+TEST_CASE("outermost: by address and size, in any order; what has no size is never inside")
+{
+    const auto block = [](std::uintptr_t address, std::size_t size) {
+        heapmark::Block made;
+        made.address = const_cast<void*>(handle(address));
+        made.size = size;
+        return made;
+    };
+    const heapmark::Snapshot all =
+        heapmark::Snapshot::of({block(1000, 10), block(1000, 100), block(1020, 80), block(1050, 0), block(1090, 20),
+                                block(1110, 5), block(3, 0), block(1095, 15)});
+    const heapmark::Snapshot outer = heapmark::outermost(all);
+    std::vector<std::pair<std::uintptr_t, std::size_t>> left;
+    for (const heapmark::Block& each : outer)
+        left.emplace_back(reinterpret_cast<std::uintptr_t>(each.address), each.size);
+    CHECK(left ==
+          std::vector<std::pair<std::uintptr_t, std::size_t>>{{3, 0}, {1000, 100}, {1050, 0}, {1090, 20}, {1110, 5}});
+    CHECK(outer.bytes() == 125);
+    CHECK(heapmark::outermost({}).empty());
+}
+
 #ifdef HEAPMARK_PMR_HPP
 TEST_CASE("pieces of a pool")
 {
@@ -180,5 +201,32 @@ TEST_CASE("pieces of a pool")
     void* kept = watched.allocate(24, 8);
     CHECK(heapmark::tracked(since).size() == 1);
     watched.deallocate(kept, 24, 8);
+}
+
+TEST_CASE("pools in pools are counted once")
+{
+    const Generation since = heapmark::mark();
+    {
+        heapmark::pmr::resource lower(std::pmr::new_delete_resource(), "buffers");
+        std::pmr::monotonic_buffer_resource arena(10'000, &lower);
+        heapmark::pmr::resource pieces(&arena, "pieces");
+        std::pmr::unsynchronized_pool_resource pool(&pieces);
+        heapmark::pmr::resource items(&pool, "items");
+        const std::pmr::vector<int> numbers(100, 7, &items);
+        const std::pmr::vector<int> more(50, 7, &items);
+
+        const heapmark::Snapshot all = heapmark::tracked(since);
+        const auto of_kind = [&all](const char* kind) {
+            return all.filter([kind](const heapmark::Block& block) { return block.tag == kind; });
+        };
+        CHECK(of_kind("items").bytes() == 150 * sizeof(int));
+        CHECK(of_kind("pieces").bytes() >= of_kind("items").bytes());
+        CHECK(all.bytes() > of_kind("buffers").bytes());
+        const heapmark::Snapshot outer = heapmark::outermost(all);
+        CHECK(outer.size() == of_kind("buffers").size());
+        CHECK(outer.bytes() == of_kind("buffers").bytes());
+        CHECK(heapmark::outermost(of_kind("items")).size() == 2);
+    }
+    CHECK(heapmark::tracked(since).empty());
 }
 #endif

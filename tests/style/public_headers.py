@@ -20,6 +20,7 @@ ALLOWED_STANDARD = {
     "heapmark.hpp": ["vector", "string_view", "iosfwd", "cstdio"],
     "call_site.hpp": ["vector", "string_view", "iosfwd", "cstdlib", "atomic"],
     "track.hpp": ["vector", "string_view", "iosfwd", "cstdio"],
+    "allocator.hpp": ["vector", "string_view", "iosfwd", "cstdio", "memory"],
     "mappings.hpp": ["vector", "string_view", "iosfwd", "cstdio"],
     "trace.hpp": ["vector", "string_view", "iosfwd", "cstdio", "string"],
     "accounting.hpp": ["vector", "string_view", "iosfwd", "cstdio"],
