@@ -67,7 +67,7 @@ TraceMatch match_traces(const std::vector<std::string>& paths)
         result.leaked_bytes += leaks.bytes;
         for (const match::Leak& leak : leaks.blocks)
             result.leaks.push_back({leaks.process, leaks.program, leak.address, leak.bytes,
-                                    matched.sources[leak.place.source()], leak.place.line(), leak.text});
+                                    matched.sources[leak.place.source()], leak.place.line(), std::string(leak.text)});
     }
     return result;
 }

@@ -20,7 +20,9 @@ void append_leak(std::string& out, const Leak& leak, const Matched& matched)
     const auto end = std::to_chars(digits, digits + sizeof digits, leak.address, 16).ptr;
     out += matched.sources[leak.place.source()] + ":" + std::to_string(leak.place.line()) + ": ";
     out += count_of(leak.bytes, "byte") + " at 0x" + std::string(digits, end) + " leaked\n";
-    out += "  " + leak.text + "\n";
+    out += "  ";
+    out += leak.text;
+    out += "\n";
 }
 
 /// In the order of the records, but those of one stack together. Where there are no stacks each is a group.

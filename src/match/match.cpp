@@ -92,16 +92,16 @@ Matched Match::finish()
         listener_.log(Place::of(static_cast<std::uint32_t>(sources_.size() - 1), 0), "all traces are read");
     Matched matched{matcher_.finish(), sources_, malformed_lines_, {}};
     for (Leaks& leaks : matched.processes)
-        for (Leak& leak : leaks.blocks) put_in_words(leak);
+        for (Leak& leak : leaks.blocks) put_in_words(leak, leaks.texts);
     matched.stacks = std::move(stacks_);
     return matched;
 }
 
 /// What the matcher kept of a record of heapmark's is not for people.
-void Match::put_in_words(Leak& leak) const
+void Match::put_in_words(Leak& leak, KeptTexts& texts) const
 {
     const auto stacks = stacks_.find(leak.place.source());
-    if (stacks != stacks_.end()) leak.text = trace_record_in_words(leak.text, *stacks->second, leak.site);
+    if (stacks != stacks_.end()) leak.text = texts.keep(trace_record_in_words(leak.text, *stacks->second, leak.site));
 }
 
 } // namespace heapmark::match

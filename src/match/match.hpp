@@ -42,7 +42,7 @@ public:
 private:
     void read_kdump(LineReader& lines, std::uint32_t source);
     void read_trace(int descriptor, std::uint32_t source);
-    void put_in_words(Leak& leak) const;
+    void put_in_words(Leak& leak, KeptTexts& texts) const;
 
     Listener& listener_;
     Matcher matcher_;

@@ -205,16 +205,29 @@ void Matcher::forget_blocks(Process& process)
     process.blocks = BlockTable(allowance());
 }
 
-void Matcher::end(Process& process)
+std::uint64_t Matcher::end(Process& process)
 {
-    const auto first_new = static_cast<std::ptrdiff_t>(process.left_at_end.size());
+    std::uint64_t excused = 0;
+    std::vector<Entry> left;
     process.blocks.for_live([&](const Entry& entry) {
-        if (entry.state != State::excused && entry.text != 0)
-            process.left_at_end.push_back({entry.place, entry.address, entry.bytes, texts_.text(entry.text), 0});
+        if (entry.state == State::excused)
+            ++excused;
+        else if (entry.text != 0)
+            left.push_back(entry);
     });
-    std::sort(process.left_at_end.begin() + first_new, process.left_at_end.end(),
-              [](const Leak& a, const Leak& b) { return a.place < b.place; });
-    forget_blocks(process);
+    std::sort(left.begin(), left.end(), [](const Entry& a, const Entry& b) { return a.place < b.place; });
+    process.left_at_end.reserve(process.left_at_end.size() + left.size());
+    std::string text;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+        constexpr std::size_t ahead = 16; // the texts lie all over their pool
+        if (i + ahead < left.size()) texts_.prefetch(left[i + ahead].text);
+        const Entry& entry = left[i];
+        texts_.read(entry.text, text);
+        texts_.drop(entry.text);
+        process.left_at_end.push_back({entry.place, entry.address, entry.bytes, process.texts.keep(text), 0});
+    }
+    process.blocks = BlockTable(allowance()); // no other entry has a text
+    return excused;
 }
 
 std::vector<Leaks> Matcher::finish()
@@ -222,13 +235,12 @@ std::vector<Leaks> Matcher::finish()
     std::vector<Leaks> all;
     for (Process* process : in_order_) {
         Leaks leaks;
-        process->blocks.for_live(
-            [&](const Entry& entry) { leaks.excused_blocks += entry.state == State::excused ? 1 : 0; });
-        end(*process);
+        leaks.excused_blocks = end(*process);
         leaks.process = process->id;
         leaks.program = process->program;
         leaks.totals = process->totals;
         leaks.blocks = std::move(process->left_at_end);
+        leaks.texts = std::move(process->texts);
         for (const Leak& leak : leaks.blocks) leaks.bytes += leak.bytes;
         all.push_back(std::move(leaks));
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "match/block_table.hpp"
+#include "match/kept_texts.hpp"
 #include "match/listener.hpp"
 
 #include <memory>
@@ -38,7 +39,7 @@ struct Leak {
     Place place; ///< of the record that allocated it, or gave it its size
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
-    std::string text;       ///< that record, as it was given to the matcher
+    std::string_view text;  ///< that record, as it was given to the matcher; kept by whoever keeps the leak
     std::uint32_t site = 0; ///< of its stack, in a trace that has stacks
 };
 
@@ -48,6 +49,7 @@ struct Process {
     Totals totals;
     BlockTable blocks;
     std::vector<Leak> left_at_end; ///< of programs that ended earlier under this id
+    KeptTexts texts;               ///< of these
     std::uint32_t first_source = 0;
 };
 
@@ -56,6 +58,7 @@ struct Leaks {
     std::uint32_t process = 0;
     std::string program;
     std::vector<Leak> blocks;
+    KeptTexts texts; ///< of the blocks
     std::uint64_t bytes = 0;
     std::uint64_t excused_blocks = 0; ///< alive too, but no leaks of its own
     Totals totals;
@@ -93,8 +96,8 @@ public:
     void fork(Process& parent, std::uint32_t child, Place place);
     /// exec: all blocks are gone, and none is a leak.
     void forget_blocks(Process& process);
-    /// The process ended: what is alive has leaked.
-    void end(Process& process);
+    /// The process ended: what is alive has leaked. Returns how many blocks were excused.
+    std::uint64_t end(Process& process);
 
     /// What every process leaked, in the order in which they appeared. The matcher is of no use afterwards.
     std::vector<Leaks> finish();

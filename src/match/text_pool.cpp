@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 namespace heapmark::match {
 
@@ -15,8 +16,7 @@ TextPool::Id TextPool::take()
         return id;
     }
     if (used_ == has_more) throw std::length_error("too many live blocks");
-    if (used_ >> chunk_bits == chunks_.size())
-        chunks_.push_back(std::make_unique_for_overwrite<Piece[]>(std::size_t{1} << chunk_bits));
+    if (used_ >> chunk_bits == chunks_.size()) chunks_.emplace_back(std::size_t{1} << chunk_bits);
     return used_++;
 }
 
@@ -39,19 +39,24 @@ void TextPool::drop(Id id)
     if (id == 0) return;
     for (bool more = (id & has_more) != 0; more; more = id != 0) {
         const Id next = piece(id).next;
-        free_.push_back(id & ~has_more);
+        give_back(id & ~has_more);
         id = next;
     }
-    if (id == 0) return;
-    __builtin_prefetch(&piece(id), 1); // the next text is written there
-    free_.push_back(id);
+    if (id != 0) give_back(id);
 }
 
-std::string TextPool::text(Id id) const
+void TextPool::give_back(Id id)
 {
-    std::string whole;
-    for (; id != 0; id = piece(id).next) whole.append(piece(id).bytes, piece(id).size);
-    return whole;
+    __builtin_prefetch(&piece(id), 1); // some text is written there soon
+    const Id rested = std::exchange(resting_[oldest_resting_], id);
+    oldest_resting_ = (oldest_resting_ + 1) % resting_.size();
+    if (rested != 0) free_.push_back(rested);
+}
+
+void TextPool::read(Id id, std::string& text) const
+{
+    text.clear();
+    for (; id != 0; id = piece(id).next) text.append(piece(id).bytes, piece(id).size);
 }
 
 } // namespace heapmark::match

@@ -3,8 +3,11 @@
 // alive and not what was read.
 #pragma once
 
+#include "match/zeroed_array.hpp"
+
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,13 +21,16 @@ public:
     /// Throws std::length_error beyond two thousand million pieces.
     Id keep(std::string_view text);
     void drop(Id id);
-    [[nodiscard]] std::string text(Id id) const;
+    /// Into `text`, in place of what it was.
+    void read(Id id, std::string& text) const;
+    /// To be called some texts before read().
+    void prefetch(Id id) const noexcept { __builtin_prefetch(&piece(id)); }
 
 private:
     /// In the id of the first piece: there are more. So a text of one piece is dropped without a look at it, which would
     /// be a cache miss.
     static constexpr Id has_more = Id{1} << 31;
-    static constexpr unsigned chunk_bits = 12;
+    static constexpr unsigned chunk_bits = 16; ///< two huge pages
 
     struct Piece {
         Id next;
@@ -38,8 +44,12 @@ private:
         return chunks_[(id & ~has_more) >> chunk_bits][id & ((Id{1} << chunk_bits) - 1)];
     }
     Id take();
+    void give_back(Id id);
 
-    std::vector<std::unique_ptr<Piece[]>> chunks_;
+    std::vector<ZeroedArray<Piece>> chunks_;
+    /// Dropped last, on their way to the cache: what is used again was dropped some time ago, and is there.
+    std::array<Id, 16> resting_{};
+    std::size_t oldest_resting_ = 0;
     std::vector<Id> free_;
     Id used_ = 1;
 };
