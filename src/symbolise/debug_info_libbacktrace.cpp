@@ -17,6 +17,7 @@
 #include <link.h>
 #include <span>
 #include <string_view>
+#include <unistd.h>
 #include <vector>
 
 namespace heapmark::symbolise {
@@ -166,6 +167,14 @@ const LoadedFile* file_for(const platform::Module& module)
     return &files.back();
 }
 
+/// Debug information of version 5 may name a source by its whole path; libbacktrace puts the folder of the compilation
+/// before that, too. Two slashes may also be the user's own, in a path that leads to a file.
+const char* own_path(const char* file) noexcept
+{
+    const char* const joined = file == nullptr ? nullptr : std::strstr(file, "//");
+    return joined == nullptr || access(file, F_OK) == 0 ? file : joined + 1;
+}
+
 } // namespace
 
 void calls_at(const platform::Module& module, std::uintptr_t address, CallSink& sink)
@@ -174,7 +183,7 @@ void calls_at(const platform::Module& module, std::uintptr_t address, CallSink& 
     if (ask.state == nullptr) return;
     const auto tell = [](void* data, std::uintptr_t, const char* file, int line, const char* function) {
         if (file != nullptr || function != nullptr)
-            static_cast<CallSink*>(data)->call(function, file, line > 0 ? static_cast<unsigned>(line) : 0);
+            static_cast<CallSink*>(data)->call(function, own_path(file), line > 0 ? static_cast<unsigned>(line) : 0);
         return 0;
     };
     heapmark_backtrace_pcinfo(ask.state, address, tell, ignore_error, &sink);

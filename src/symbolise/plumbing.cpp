@@ -28,7 +28,8 @@ std::string_view base_name(std::string_view path) noexcept { return path.substr(
 bool in_cxx_library(std::string_view file, std::string_view module) noexcept
 {
     constexpr std::array<std::string_view, 3> libraries{"libstdc++.so", "libc++.so", "libc++abi.so"};
-    for (const std::string_view part : {"/include/c++/", "/libstdc++-v3/", "/libcxx/", "/libcxxabi/"})
+    for (const std::string_view part :
+         {"/include/c++/", "/libstdc++-v3/", "/libcxx/src/", "/libcxx/include/", "/libcxxabi/src/"})
         if (file.find(part) != std::string_view::npos) return true;
     return starts_with_one_of(base_name(module), libraries);
 }

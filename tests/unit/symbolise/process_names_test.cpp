@@ -69,6 +69,15 @@ TEST_CASE("code behind an inline function of which two sources tell has its line
     CHECK(calls[0].line == 8);
 }
 
+TEST_CASE("a source has its own path, also when it was compiled elsewhere")
+{
+    Library library(ELSEWHERE);
+    library.symbol<int(void (*)())>("run_only")(note_visit);
+    const std::vector<Call> calls = resolve(frame_of(visited_from));
+    REQUIRE(calls.size() == 1);
+    CHECK(calls[0].file == FIXTURES "/shared_inline_one.cpp");
+}
+
 TEST_CASE("the vDSO is a module without a file")
 {
     const unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
