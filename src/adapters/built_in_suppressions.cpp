@@ -23,6 +23,9 @@ function:__tls_get_addr
 
 # the table of destructors of thread-local objects
 function:__cxa_thread_atexit
+
+# libc++: what a thread keeps of the exceptions that are under way, from its first one on
+function:__cxa_get_globals
 )";
 
 /// What libraries hold for the rest of the process: it matters where memory may not even be held.

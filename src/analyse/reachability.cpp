@@ -186,9 +186,9 @@ private:
 
         void add(Node node, Link link) noexcept
         {
-            const std::atomic_ref<Link> place(shared_.all_.links_[node]);
-            Link expected = place.load(std::memory_order_relaxed);
-            if (expected.is_set() || !place.compare_exchange_strong(expected, link, std::memory_order_relaxed)) return;
+            const base::AtomicRef place(shared_.all_.links_[node]);
+            Link expected = place.load_relaxed();
+            if (expected.is_set() || !place.exchange_if_relaxed(expected, link)) return;
             nodes_[count_++] = node;
             if (count_ == std::size(nodes_)) hand_over();
         }
@@ -202,7 +202,7 @@ private:
             std::size_t wanted = 0;
             if (all.wanted_ != nullptr)
                 for (std::size_t i = 0; i < count_; ++i) wanted += (*all.wanted_)[nodes_[i]] != 0 ? 1 : 0;
-            if (wanted != 0) std::atomic_ref(all.wanted_left_).fetch_sub(wanted, std::memory_order_relaxed);
+            if (wanted != 0) base::AtomicRef(all.wanted_left_).subtract_relaxed(wanted);
             count_ = 0;
         }
 

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "analyse/block_index.hpp"
+#include "base/atomic_ref.hpp"
 #include "platform/memory_regions.hpp"
 
-#include <atomic>
 #include <cstdint>
 
 namespace heapmark::analyse {
@@ -141,7 +141,7 @@ private:
     [[nodiscard]] bool done() const noexcept { return out_of_memory_ || ended_early(); }
     [[nodiscard]] bool nothing_is_wanted() noexcept
     {
-        return wanted_ != nullptr && std::atomic_ref(wanted_left_).load(std::memory_order_relaxed) == 0;
+        return wanted_ != nullptr && base::AtomicRef(wanted_left_).load_relaxed() == 0;
     }
     [[nodiscard]] Node node_at(std::uintptr_t word) const noexcept;
     template <class Visit>

@@ -51,7 +51,8 @@ inline void add_by_owner(std::int64_t& counter, std::int64_t amount) noexcept
 inline void add_by_owner(std::atomic<std::int64_t>& counter, std::int64_t amount) noexcept
 {
 #if defined(__x86_64__)
-    __asm__ volatile("addq %1, %0" : "+m"(counter) : "er"(amount) : "cc");
+    static_assert(sizeof counter == sizeof amount);
+    add_by_owner(reinterpret_cast<std::int64_t&>(counter), amount); // clang++ takes no class of libc++ there
 #else
     counter.fetch_add(amount, std::memory_order_relaxed);
 #endif

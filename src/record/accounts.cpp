@@ -2,6 +2,7 @@
 // Ledgers and the way from sites to accounts: what happens once a thread, a site or a stretch of the net bytes.
 #include "record/accounts.hpp"
 
+#include "base/atomic_ref.hpp"
 #include "platform/pages.hpp"
 #include "record/contexts.hpp"
 #include "record/faults.hpp"
@@ -40,9 +41,9 @@ std::int64_t add(std::int64_t& counter, std::int64_t amount) noexcept
 
 void raise(std::int64_t& most, std::int64_t value) noexcept
 {
-    const std::atomic_ref shared(most);
-    std::int64_t seen = shared.load(std::memory_order_relaxed);
-    while (seen < value && !shared.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {}
+    const base::AtomicRef shared(most);
+    std::int64_t seen = shared.load_relaxed();
+    while (seen < value && !shared.exchange_if_relaxed(seen, value)) {}
 }
 
 /// The total first: a signal handler in between may make this less than there ever was, but not more.

@@ -24,7 +24,7 @@ enum class AccountKey : std::uint8_t { none, caller, stack };
 inline constexpr std::uint32_t nobodys_account = internal_site;
 
 /// One ledger's figures of one account. Valid when zero. Plain numbers: the owner's code may read them in operands of
-/// other instructions. Others use std::atomic_ref.
+/// other instructions. Others use base::AtomicRef.
 /// The peak of an account that only this ledger has to do with is exact. For others each ledger tells the account's total
 /// whenever its own net has moved by `reach_bytes` since: at any time less than that is untold.
 struct alignas(64) Account {

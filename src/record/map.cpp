@@ -4,6 +4,8 @@
 
 #include "platform/pages.hpp"
 
+#include <initializer_list>
+
 namespace heapmark::record {
 namespace {
 

@@ -2,6 +2,8 @@
 // Uses what allocates at its first use and keeps it. None of that is a test's.
 #pragma once
 
+#include <heapmark/adapter.hpp>
+
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +22,22 @@
 #include <string>
 #include <thread>
 
+#ifdef HEAPMARK_TEST_GMOCK
+#include <gmock/gmock.h>
+#endif
+
+/// With libc++ the thread of std::async goes on for a while after get(), and what it was started with is left as long:
+/// held, and so no finding but under Policy::survivors.
+inline bool async_leaves_nothing()
+{
+#ifdef _LIBCPP_VERSION
+    const heapmark::TestSession* session = heapmark::TestSession::current();
+    return session == nullptr || session->options().policy != heapmark::Policy::survivors;
+#else
+    return true;
+#endif
+}
+
 /// How many of them did what they should.
 inline int first_uses()
 {
@@ -36,7 +54,7 @@ inline int first_uses()
         text.assign(100, 'x');
         ++done;
     }).join();
-    done += std::async(std::launch::async, [] { return 1; }).get();
+    if (async_leaves_nothing()) done += std::async(std::launch::async, [] { return 1; }).get();
     static std::once_flag once;
     std::call_once(once, [&] { ++done; });
     try {
@@ -48,5 +66,12 @@ inline int first_uses()
     if (getaddrinfo("localhost", "80", nullptr, &found) == 0) freeaddrinfo(found);
     if (void* library = dlopen("libm.so.6", RTLD_NOW)) dlclose(library);
     done += std::filesystem::exists("/") ? 1 : 0;
+#ifdef HEAPMARK_TEST_GMOCK
+    {
+        testing::MockFunction<int(const std::string&)> function; // Google Mock works in other frameworks, too
+        EXPECT_CALL(function, Call(testing::HasSubstr("text"))).WillOnce(testing::Return(1));
+        done += function.AsStdFunction()("a text that is long enough not to fit into the string itself");
+    }
+#endif
     return done;
 }

@@ -86,4 +86,5 @@ BOOST_AUTO_TEST_CASE(is_clean)
     BOOST_WARN_MESSAGE(false, long_text);
 }
 BOOST_AUTO_TEST_CASE(throws) { BOOST_CHECK_THROW(throw std::runtime_error(long_text), std::runtime_error); }
+BOOST_AUTO_TEST_CASE(is_empty) {}
 BOOST_AUTO_TEST_CASE(uses_firsts) { BOOST_TEST(first_uses() > 0); }

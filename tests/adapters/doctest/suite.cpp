@@ -28,4 +28,5 @@ TEST_CASE("is clean")
     MESSAGE("a message that is long enough not to fit into the string itself");
 }
 TEST_CASE("throws") { CHECK_THROWS(throw std::runtime_error("a text that is long enough")); }
+TEST_CASE("is empty") {}
 TEST_CASE("first uses") { CHECK(first_uses() > 0); }

@@ -3,6 +3,9 @@
 // the first. The macros, too, where they hold.
 #include <heapmark/gtest.hpp>
 
+#include "../first_uses.hpp"
+
+#include <array>
 #include <atomic>
 #include <clocale>
 #include <cstdio>
@@ -86,7 +89,7 @@ TEST(FirstUse, ThreadLocalObject)
 
 TEST(FirstUse, Async)
 {
-    EXPECT_EQ(std::async(std::launch::async, [] { return 3; }).get(), 3);
+    if (async_leaves_nothing()) EXPECT_EQ(std::async(std::launch::async, [] { return 3; }).get(), 3);
     std::promise<std::string> promise;
     promise.set_value("done");
     EXPECT_EQ(promise.get_future().get(), "done");
