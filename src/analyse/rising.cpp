@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <functional>
 #include <vector>
 
@@ -30,7 +29,8 @@ bool levels_off(const std::array<std::uint64_t, 4>& least, double unit)
 {
     const double before = static_cast<double>(least[2] - least[1]) / unit;
     const double last = static_cast<double>(least[3] - least[2]) / unit;
-    return 2 * last < before && before - last > 3 * std::sqrt(before);
+    const double missing = before - last;
+    return 2 * last < before && missing * missing > 3 * 3 * before;
 }
 
 double median_slope(std::span<const Counts> readings, std::uint64_t Counts::*figure)

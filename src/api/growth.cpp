@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Readings of call sites over time, and which of them keep rising.
+#include "analyse/immortal_text.hpp"
 #include "analyse/rising.hpp"
 #include "api/reading_calls.hpp"
 #include "platform/monotonic_clock.hpp"
@@ -13,7 +14,7 @@
 #include <array>
 #include <cerrno>
 #include <map>
-#include <mutex>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <system_error>
@@ -27,6 +28,10 @@ namespace {
 constexpr std::size_t most_readings = 512;
 
 using Series = std::vector<Counts>;
+
+/// Of all watches: a child that is forked in the middle of a reading finds them whole.
+struct Watches {};
+using Lock = analyse::ColdLock<Watches>;
 
 constexpr std::array<std::uint64_t, 7> age_classes_ns{1'000'000'000,   10'000'000'000,    60'000'000'000,
                                                       600'000'000'000, 3'600'000'000'000, 86'400'000'000'000,
@@ -51,7 +56,7 @@ void tell_ages(Growth& growth)
 
 struct GrowthWatch::State {
     Generation first = mark("growth watch");
-    mutable std::mutex mutex; ///< of all that follows, but for the last group
+    // All that follows, but for the last group, is used under a Lock.
     std::size_t readings = 0;
     std::unordered_map<const Frame*, Series> series; ///< by stack, each of `readings` figures
     std::unordered_map<const Frame*, Stack> stacks;
@@ -62,13 +67,13 @@ struct GrowthWatch::State {
     int signal = 0;                ///< 0: none
     std::uint32_t signals_read = 0;
 
-    std::thread reader;
+    std::unique_ptr<std::thread> reader;
     pid_t process = 0; ///< that has the reader
 
     void read(Generation last)
     {
         const Snapshot now = survivors(first, last);
-        const std::lock_guard lock(mutex);
+        const Lock lock;
         for (auto& [stack, figures] : series) figures.emplace_back();
         ++readings;
         for (const Block& block : now) {
@@ -113,7 +118,7 @@ public:
             bool due = false;
             std::uint64_t limit_ns = 0;
             {
-                const std::lock_guard lock(state_.mutex);
+                const Lock lock;
                 if (state_.stopped) return;
                 const bool marked = is_marked(last); // each of them, since each notes what it has seen
                 const bool signalled = is_signalled();
@@ -174,18 +179,16 @@ GrowthWatch::~GrowthWatch()
 {
     const platform::Guard guard;
     {
-        const std::lock_guard lock(state_->mutex);
+        const Lock lock;
         state_->stopped = true;
     }
     if (state_->signal != 0) give_back_signal(state_->signal);
     if (state_->at_marks) watches_of_marks.fetch_sub(1, std::memory_order_relaxed);
-    if (state_->reader.joinable()) {
+    if (state_->reader != nullptr && state_->process == getpid()) {
         call_readers();
-        if (state_->process == getpid())
-            state_->reader.join();
-        else
-            state_->reader.detach(); // in a forked child there is no such thread
-    }
+        state_->reader->join();
+    } else
+        static_cast<void>(state_->reader.release()); // in a forked child there is no such thread to join
     delete state_;
 }
 
@@ -202,12 +205,12 @@ void GrowthWatch::read_for(Change change)
 {
     const platform::Guard guard;
     {
-        const std::lock_guard lock(state_->mutex);
+        const Lock lock;
         change(*state_);
     }
-    if (!state_->reader.joinable()) {
+    if (state_->reader == nullptr) {
         state_->process = getpid();
-        state_->reader = std::thread([reader = Reader(*state_)]() mutable { reader.run(); });
+        state_->reader = std::make_unique<std::thread>([reader = Reader(*state_)]() mutable { reader.run(); });
     }
     call_readers();
 }
@@ -239,30 +242,32 @@ void GrowthWatch::read_on_signal(int signal)
 
 std::size_t GrowthWatch::size() const
 {
-    const std::lock_guard lock(state_->mutex);
+    const Lock lock;
     return state_->readings;
 }
 
 std::vector<Growth> GrowthWatch::growing() const
 {
     const platform::Guard guard;
+    std::vector<std::pair<Stack, Series>> read; // names are looked up without the lock, since that takes others
+    {
+        const Lock lock;
+        if (state_->readings < analyse::least_readings) return {};
+        for (const auto& [frames, figures] : state_->series) read.emplace_back(state_->stacks.at(frames), figures);
+    }
     std::map<std::string_view, Growth> by_site;
     std::unordered_map<const Frame*, std::string_view> site_of;
-    {
-        const std::lock_guard lock(state_->mutex);
-        if (state_->readings < analyse::least_readings) return {};
-        for (const auto& [frames, figures] : state_->series) {
-            Block block;
-            block.stack = state_->stacks.at(frames);
-            const std::string_view site = Snapshot::of({block}).group_by(by_call_site).front().label();
-            site_of[frames] = site;
-            Growth& growth = by_site[site];
-            growth.site = site;
-            growth.readings.resize(state_->readings);
-            for (std::size_t i = 0; i < figures.size(); ++i) {
-                growth.readings[i].blocks += figures[i].blocks;
-                growth.readings[i].bytes += figures[i].bytes;
-            }
+    for (const auto& [stack, figures] : read) {
+        Block block;
+        block.stack = stack;
+        const std::string_view site = Snapshot::of({block}).group_by(by_call_site).front().label();
+        site_of[stack.begin()] = site;
+        Growth& growth = by_site[site];
+        growth.site = site;
+        growth.readings.resize(figures.size());
+        for (std::size_t i = 0; i < figures.size(); ++i) {
+            growth.readings[i].blocks += figures[i].blocks;
+            growth.readings[i].bytes += figures[i].bytes;
         }
     }
     const Snapshot now = survivors(state_->first);

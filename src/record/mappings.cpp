@@ -219,7 +219,7 @@ void Unmapping::take(MappingRecord& record, std::uintptr_t begin, std::uintptr_t
 
 Unmapping::Unmapping(std::uintptr_t begin, std::uintptr_t end) noexcept
 {
-    with_lock([&](MappingRecord& record) { take(record, begin, end); });
+    if (begin < end) with_lock([&](MappingRecord& record) { take(record, begin, end); });
 }
 
 Unmapping::Unmapping(Old old) noexcept
