@@ -4,13 +4,13 @@
 
 Usage: real.py [--missing NAMES] [--preload LIBRARY] [--runs N] [--alone] [--write README] [PROGRAM BARE_PROGRAM]...
 
-A test whose name ends in "_leaks" leaks and should be told to have lost memory, each other one must pass: in --runs runs
-of all tests, and, with --alone, also each as the only one of its process. Of the leaks one in 20 may be missed: libraries
-keep blocks with unused parts, and what is left there from an earlier use of that memory now and then is the address of a
-lost block, in one run and not in another. BARE_PROGRAM has no heapmark: the time of each library's tests that leave
-nothing is compared with its time, and, with --preload, it must do the same under the preload library as without.
-Prints a table, the sum of all runs; --write puts it into a file, between its marks. Exit status: 0 all is right, 1 not,
-77 nothing to run.
+A test whose name ends in "_leaks" leaks and should be told to have lost memory, each other one must pass: in --runs
+runs of all tests, and, with --alone, also each as the only one of its process. Of the leaks one in 20 may be missed:
+libraries keep blocks with unused parts, and what is left there from an earlier use of that memory now and then is the
+address of a lost block, in one run and not in another. BARE_PROGRAM has no heapmark: the time of each library's tests
+that leave nothing is compared with its time, and, with --preload, it must do the same under the preload library as
+without. Prints a table, the sum of all runs; --write puts it into a file, between its marks. Exit status: 0 all is
+right, 1 not, 77 nothing to run.
 """
 import argparse
 import pathlib

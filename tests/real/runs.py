@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What real.py, googletest.py and installed.py share: runs of suites for Google Test, times, and tables in README.md."""
+"""What real.py, googletest.py and installed.py share: runs of suites for Google Test, times, tables in README.md."""
 import os
 import pathlib
 import re
