@@ -3,12 +3,11 @@
 // Weak, so that a program may define them itself.
 #include "interpose/anchors.hpp"
 #include "interpose/hooks.hpp"
+#include "interpose/real_function.hpp"
 
 #include "base/bits.hpp"
 #include "platform/modules.hpp"
-#include "platform/next_symbol.hpp"
 #include "platform/raw_syscall.hpp"
-#include "platform/raw_write.hpp"
 #include "record/mappings.hpp"
 
 #include <bit>
@@ -32,42 +31,16 @@ const char mappings_anchor = 0;
 
 namespace {
 
-/// The definition that follows, found without the loader's help: an allocator may map its first pages inside our malloc.
-template <class Function>
-class NextFunction {
-public:
-    explicit constexpr NextFunction(const char* name) noexcept : name_(name) {}
-
-    Function* get() noexcept
-    {
-        Function* function = function_.load(std::memory_order_acquire);
-        if (function == nullptr) [[unlikely]] {
-            const link_map* where = nullptr;
-            function = reinterpret_cast<Function*>(platform::next_function(name_, where));
-            if (function == nullptr) {
-                platform::Line line;
-                platform::die(line << "no " << name_ << " found below heapmark's own");
-            }
-            function_.store(function, std::memory_order_release);
-        }
-        return function;
-    }
-
-private:
-    const char* name_;
-    std::atomic<Function*> function_{nullptr};
-};
-
 using Mmap = void*(void*, std::size_t, int, int, int, off_t);
 using Munmap = int(void*, std::size_t);
 using Mremap = void*(void*, std::size_t, std::size_t, int, ...);
 using Shmat = void*(int, const void*, int);
 using Shmdt = int(const void*);
-constinit NextFunction<Mmap> next_mmap("mmap");
-constinit NextFunction<Munmap> next_munmap("munmap");
-constinit NextFunction<Mremap> next_mremap("mremap");
-constinit NextFunction<Shmat> next_shmat("shmat");
-constinit NextFunction<Shmdt> next_shmdt("shmdt");
+constinit RealFunction<Mmap> next_mmap("mmap");
+constinit RealFunction<Munmap> next_munmap("munmap");
+constinit RealFunction<Mremap> next_mremap("mremap");
+constinit RealFunction<Shmat> next_shmat("shmat");
+constinit RealFunction<Shmdt> next_shmdt("shmdt");
 
 constexpr std::uint8_t page_shift = 12;
 constexpr std::size_t page_bytes = std::size_t{1} << page_shift;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// The function that an override stands in front of, for overrides that are called once libraries can be asked for.
+// The function that an override stands in front of.
 #pragma once
 
+#include "platform/next_symbol.hpp"
 #include "platform/raw_write.hpp"
 
 #include <atomic>
-#include <dlfcn.h>
 
 namespace heapmark::interpose {
 
-/// Looked up at the first use; ends the process when there is none.
+/// Looked up at the first use, without the loader's help: an allocator may map its first pages inside our malloc. Ends the
+/// process when there is none.
 template <class Function>
 class RealFunction {
 public:
@@ -18,8 +19,9 @@ public:
     Function* get() noexcept
     {
         Function* function = function_.load(std::memory_order_acquire);
-        if (function == nullptr) {
-            function = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name_));
+        if (function == nullptr) [[unlikely]] {
+            const link_map* where = nullptr;
+            function = reinterpret_cast<Function*>(platform::next_function(name_, where));
             if (function == nullptr) {
                 platform::Line line;
                 platform::die(line << "no " << name_ << " found below heapmark's own");
