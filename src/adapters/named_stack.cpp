@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "adapters/named_stack.hpp"
 
+#include "analyse/signature.hpp"
+
 #include <heapmark/adapter.hpp>
 
 #include <algorithm>
@@ -47,7 +49,7 @@ NamedStack name_all(const Stack& stack)
         for (const Call& call : resolve(frame)) {
             NamedCall& last = named.calls.emplace_back();
             last.call = call;
-            last.bare_name = bare_name(call.function);
+            last.bare_name = analyse::without_template_arguments(analyse::split_signature(call.function).name);
             last.module = module_path(frame);
         }
         named.calls.back().linkage_name = linkage_name(frame);
@@ -72,45 +74,6 @@ bool NamedCall::has_line() const noexcept { return !call.file.empty() && call.li
 bool NamedCall::is_of_system_library() const noexcept
 {
     return starts_with(module, "/lib/") || starts_with(module, "/usr/lib") || starts_with(module, "/lib64/");
-}
-
-std::string bare_name(std::string_view function)
-{
-    constexpr std::string_view anonymous = "(anonymous namespace)";
-    std::string name;
-    int depth = 0;
-    for (std::size_t i = 0; i < function.size(); ++i) {
-        const char c = function[i];
-        const bool is_operator = depth == 0 && name.size() >= 8 && name.compare(name.size() - 8, 8, "operator") == 0;
-        if (is_operator && (c == '<' || c == '>' || c == '(' || c == '-')) {
-            std::size_t length = 1; // <, <<, <=, <=>, ->, ->*, () ...
-            while (i + length < function.size() &&
-                   std::string_view("<>=-*)").find(function[i + length]) != std::string_view::npos)
-                ++length;
-            name += function.substr(i, length);
-            i += length - 1;
-        } else if (depth == 0 && c == '(' && function.substr(i, anonymous.size()) == anonymous) {
-            name += anonymous;
-            i += anonymous.size() - 1;
-        } else if (depth == 0 && c == '(') {
-            break;
-        } else if (c == '<') {
-            ++depth;
-        } else if (c == '>') {
-            --depth;
-        } else if (depth == 0) {
-            name += c;
-        }
-    }
-    // The return type of a template ends at a blank; those of "operator new" and of the anonymous namespace stay.
-    std::size_t start = 0;
-    for (std::size_t blank = name.find(' '); blank != std::string::npos; blank = name.find(' ', blank + 1)) {
-        const bool in_operator = blank >= 8 && name.compare(blank - 8, 8, "operator") == 0;
-        const bool in_anonymous = blank >= 10 && name.compare(blank - 10, 10, "(anonymous") == 0;
-        if (!in_operator && !in_anonymous) start = blank + 1;
-        if (in_operator) break;
-    }
-    return name.substr(start);
 }
 
 const NamedCall* NamedStack::place() const

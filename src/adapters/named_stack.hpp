@@ -35,9 +35,6 @@ struct NamedStack {
 /// Looked up once a distinct stack, and kept until the process ends. Threads: any; serialised.
 [[nodiscard]] const NamedStack& names_of(const Stack& stack);
 
-/// "void ns::f<int>(int) const" -> "ns::f".
-[[nodiscard]] std::string bare_name(std::string_view function);
-
 /// `path`, without `root` where it begins with it.
 [[nodiscard]] std::string_view below(std::string_view root, std::string_view path) noexcept;
 

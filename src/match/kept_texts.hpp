@@ -32,7 +32,7 @@ public:
     {
         if (text.size() > left_) {
             left_ = std::max(text.size(), chunk_bytes);
-            chunks_.push_back(std::make_unique_for_overwrite<char[]>(left_));
+            chunks_.push_back(std::unique_ptr<char[]>(new char[left_])); // nothing is filled
             at_ = chunks_.back().get();
         }
         char* const copy = at_;
