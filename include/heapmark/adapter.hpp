@@ -100,12 +100,8 @@ public:
     /// Why nothing can be judged in this process, with the remedy; "" when all is well.
     [[nodiscard]] static const char* problem() noexcept;
 
-    /// Clears what ended functions have left below the caller's frame: it would lie in unused parts of the frames that come
-    /// next, and seem to hold blocks. Cost: about 0.4 us.
-    static void wipe_dead_stack() noexcept;
-
-    /// The same, where the innermost scope has left something. Call it first thing when a test has ended, from a function
-    /// with few variables.
+    /// wipe_dead_stack(), where the innermost scope has left something. Call it first thing when a test has ended, from
+    /// a function with few variables.
     void wipe_before_leave() const noexcept;
 
     /// A suite or a test begins.

@@ -66,7 +66,7 @@ public:
     void test_unit_start(const ut::test_unit& unit) override
     {
         if (session_ == nullptr) return;
-        TestSession::wipe_dead_stack();
+        wipe_dead_stack();
         // The frame of the function that runs the unit ends here, and saves all registers that it uses. It lasts; those
         // of what it calls to tear fixtures down come when the unit has ended.
         const void* caller = static_cast<void**>(__builtin_frame_address(0)) + 2;

@@ -64,7 +64,7 @@ public:
     {
         begin(section);
         // Catch2 goes on to save the handlers of signals, with whatever lies on the stack in what they do not use.
-        if (depth_ == 1) TestSession::wipe_dead_stack();
+        if (depth_ == 1) wipe_dead_stack();
     }
 
     [[gnu::noinline]] void begin(const Catch::SectionInfo& section)

@@ -38,9 +38,9 @@ public:
     {
         enter(test);
         // doctest goes on to save the handlers of signals, with whatever lies on the stack in what they do not use.
-        TestSession::wipe_dead_stack();
+        wipe_dead_stack();
     }
-    void test_case_reenter(const ::doctest::TestCaseData& /*test*/) override { TestSession::wipe_dead_stack(); }
+    void test_case_reenter(const ::doctest::TestCaseData& /*test*/) override { wipe_dead_stack(); }
 
     [[gnu::noinline]] void enter(const ::doctest::TestCaseData& test)
     {

@@ -195,6 +195,10 @@ bool remove_root(const void* begin) noexcept;
 /// Threads: any; async-signal-safe. Cost: 5 to 10 ns for a block of less than a kilobyte.
 void clear_new_blocks(bool yes = true) noexcept;
 
+/// Clears what ended functions have left below the caller's frame: it would lie in unused parts of the frames that come
+/// next, and seem to hold blocks. Call it before the function that asks explain. Cost: about 0.4 us.
+void wipe_dead_stack() noexcept;
+
 /// Says what a live block is, for by_type and for reports: HEAPMARK_TYPE(pool.take(), Node). `type` is copied; "" takes it
 /// back. It goes before what vtables and stacks tell.
 /// Shape: whether `block` is the start of a live tracked block; if not, nothing happens. What was said ends with the block,

@@ -6,6 +6,9 @@
 //
 //     heapmark::gtest::install();
 //
+// In XML and JSON each test has what it allocated as properties; the fixture is part of it, and what Google Test keeps
+// while it runs (two or three blocks).
+//
 // In tests, where more than "the test left something" is to be said:
 //
 //     EXPECT_NO_SURVIVORS(parser.parse(text));
@@ -184,7 +187,7 @@ namespace detail {
 inline void install()
 {
     detail::install_with_options_of_environment();
-    TestSession::wipe_dead_stack(); // freed texts of those options were there, and main's frame lasts
+    wipe_dead_stack(); // freed texts of those options were there, and main's frame lasts
 }
 
 // ---------------------------------------------------------------- matchers of snapshots

@@ -25,7 +25,7 @@ public:
     /// could be checked. Call it once, when all that is to be judged is out of scope.
     [[nodiscard]] int status(int status)
     {
-        TestSession::wipe_dead_stack(); // before there is a frame in which words of ended functions could stay
+        wipe_dead_stack(); // before there is a frame in which words of ended functions could stay
         return judged(status);
     }
 

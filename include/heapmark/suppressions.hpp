@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Which survivors are meant: patterns on the call stack or the tag of a block.
 //
-//     # the cache is filled once and kept               a comment before a line is its reason
+//     # the cache is filled once and kept               a comment before a line, or behind it, is its reason
 //     function:Registry::instance
 //     module:libfontconfig*
 //

@@ -11,7 +11,7 @@ namespace heapmark::adapters {
 void Baseline::read(const std::string& path)
 {
     std::ifstream file(path);
-    if (!file.is_open())
+    if (!file.is_open() || file.peek() == std::ifstream::traits_type::eof())
         throw std::runtime_error("the baseline cannot be read from " + path + "; update_baseline=1 writes one");
     std::string line;
     for (unsigned number = 1; std::getline(file, line); ++number) {

@@ -6,6 +6,7 @@
 #include "adapters/search.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace heapmark::adapters {
 
@@ -48,6 +49,8 @@ Judge::Judge(const TestOptions& options) : options_(options)
     for (const std::string& file : split(options.suppressions, ',')) suppressions_.add_file(file);
     suppressions_.add_built_in();
     if (options.policy == Policy::lost) suppressions_.drop_only_held();
+    if (options.update_baseline && options.baseline.empty())
+        throw std::invalid_argument("update_baseline=1 needs baseline=FILE, too");
     if (!options.baseline.empty() && !options.update_baseline) baseline_.read(options.baseline);
 }
 
@@ -103,7 +106,7 @@ Snapshot Judge::without_what_is_meant(OpenScope& scope, const Snapshot& own, Ver
         if (is_accepted(scope, stack, verdict))
             meant.push_back(stack.front().stack);
         else if (!options_.baseline.empty())
-            others[site_of(names_of(stack.front().stack))].push_back(std::move(stack));
+            others[suppression_for(names_of(stack.front().stack))].push_back(std::move(stack));
     }
     for (const auto& [site, stacks] : others) {
         std::uint64_t blocks = 0;
@@ -123,7 +126,7 @@ Snapshot Judge::without_what_is_meant(OpenScope& scope, const Snapshot& own, Ver
 Explanation Judge::keep_lost(const Snapshot& judged, std::vector<Snapshot>& stacks, Verdict& verdict,
                              const void* frames_end) const
 {
-    TestSession::wipe_dead_stack();
+    wipe_dead_stack();
     Explanation why = search(judged, frames_end);
     stacks.clear();
     if (!why.complete()) {
@@ -216,7 +219,7 @@ void Judge::judge_blocks(OpenScope& scope, Range range, Verdict& verdict, const 
                          const void* frames_end)
 {
     const bool grows = options_.policy == Policy::growth;
-    TestSession::wipe_dead_stack();
+    wipe_dead_stack();
 
     Snapshot judged = without_what_is_meant(scope, own_blocks(scope, range, verdict), verdict);
     if (grows) judged = repeated_[scope.name].end_run(range, judged, verdict.held);
@@ -247,6 +250,15 @@ void Judge::judge_blocks(OpenScope& scope, Range range, Verdict& verdict, const 
                         "\" into a file, and name that with HEAPMARK_OPTIONS=suppressions=FILE\n";
     }
     judge_expectations(scope, verdict);
+}
+
+std::string Judge::notes_on_repetitions() const
+{
+    const auto unsure =
+        std::count_if(repeated_.begin(), repeated_.end(), [](const auto& test) { return !test.second.can_tell(); });
+    if (unsure == 0) return {};
+    return "heapmark: policy=growth judges a test from its run " + std::to_string(Repetitions::runs_needed) +
+           " on, in the same process; " + std::to_string(unsure) + " have not run as often yet\n";
 }
 
 std::string Judge::notes_on_suppressions() const

@@ -62,6 +62,9 @@ public:
     /// Whether the block is meant, whoever left it.
     [[nodiscard]] bool is_suppressed(const Block& block);
 
+    /// A line where Policy::growth has not seen tests often enough; "" otherwise.
+    [[nodiscard]] std::string notes_on_repetitions() const;
+
     /// Lines for suppressions that matched nothing, or too much.
     [[nodiscard]] std::string notes_on_suppressions() const;
 

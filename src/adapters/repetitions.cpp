@@ -8,7 +8,7 @@ namespace heapmark::adapters {
 /// Whether each run but the first left blocks of this stack that still live, and there were at least two of those.
 bool Repetitions::left_each_time(const Stack& stack) const
 {
-    if (runs_.size() < 3) return false;
+    if (!can_tell()) return false;
     constexpr std::ptrdiff_t looked_at = 5;
     const auto from =
         std::max(runs_.begin() + 1, runs_.end() - std::min<std::ptrdiff_t>(looked_at, runs_.end() - runs_.begin()));

@@ -24,6 +24,9 @@ public:
     /// nothing new for a while. `held` counts the rest.
     [[nodiscard]] Snapshot end_run(Range run, const Snapshot& judged, Counts& held);
 
+    [[nodiscard]] bool can_tell() const noexcept { return runs_.size() >= runs_needed; }
+    static constexpr std::size_t runs_needed = 3;
+
 private:
     /// A stack by which memory was left each time, and the bytes that were alive when that was seen.
     struct Growing {

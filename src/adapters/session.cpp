@@ -90,13 +90,6 @@ TestSession* TestSession::current() noexcept { return newest_session; }
 
 const TestOptions& TestSession::options() const noexcept { return state_->judge.options(); }
 
-[[gnu::noinline]] void TestSession::wipe_dead_stack() noexcept
-{
-    char dead[16384];
-    std::memset(dead, 0, sizeof dead);
-    escape(&dead[0]);
-}
-
 void TestSession::wipe_before_leave() const noexcept
 {
     if (!state_->open.empty() && counts(state_->open.back().first).blocks != 0) wipe_dead_stack();
@@ -132,7 +125,8 @@ Verdict TestSession::leave(const char* file, unsigned line, const void* frames_e
             verdict.notes += adapters::github_annotation(finding, options().source_root);
     if (!options().sarif.empty())
         state_->findings.insert(state_->findings.end(), verdict.failures.begin(), verdict.failures.end());
-    if (!options().junit.empty()) state_->verdicts.push_back(verdict);
+    const bool is_suite = !scope.inner.empty(); // no test, so it is told of only where it has left something
+    if (!options().junit.empty() && (!is_suite || verdict.failed())) state_->verdicts.push_back(verdict);
     return verdict;
 }
 
@@ -148,8 +142,7 @@ Snapshot TestSession::survivors(Generation first, Generation last)
     const framework_memory ours;
     const by_this_thread_and_its_children judged(first);
     return heapmark::survivors(first, last).filter([&](const Block& block) {
-        return judged(block) && !state_->judge.is_suppressed(block) &&
-               !is_kept_by_c_library(block);
+        return judged(block) && !state_->judge.is_suppressed(block) && !is_kept_by_c_library(block);
     });
 }
 
@@ -169,6 +162,7 @@ Closing TestSession::finish(bool whole)
     Closing closing;
     const TestOptions& options = state_->judge.options();
     adapters::Baseline& baseline = state_->judge.baseline();
+    closing.text += state_->judge.notes_on_repetitions();
     if (whole) closing.text += state_->judge.notes_on_suppressions();
     if (!options.baseline.empty()) {
         if (options.update_baseline) {

@@ -8,8 +8,10 @@
 #include <heapmark/adapter.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <stdexcept>
 
 namespace heapmark {
@@ -121,7 +123,10 @@ void Suppressions::add(std::string_view text, std::string_view origin)
             throw std::invalid_argument(suppression.origin + ": \"" + std::string(line) +
                                         "\" is not a suppression; write function:, site:, file:, module:, tag: or "
                                         "leak:, then a pattern, or Valgrind's form");
-        suppression.pattern = trimmed(line.substr(colon + 1));
+        const std::string_view rest = line.substr(colon + 1);
+        const std::size_t comment = rest.find(" #");
+        suppression.pattern = trimmed(rest.substr(0, comment));
+        if (comment != std::string_view::npos) suppression.reason = trimmed(rest.substr(comment + 2));
         if (suppression.pattern.empty())
             throw std::invalid_argument(suppression.origin + ": the pattern is empty; \"*\" matches everything");
         list_.push_back(suppression);
@@ -131,10 +136,14 @@ void Suppressions::add(std::string_view text, std::string_view origin)
 void Suppressions::add_file(const std::string& path)
 {
     const framework_memory ours;
+    errno = 0;
     std::ifstream file(path);
-    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    if (!file.is_open() || file.bad()) throw std::runtime_error("suppressions cannot be read from " + path);
-    add(text, path);
+    std::ostringstream text;
+    if (file.is_open() && file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
+    if (!file.is_open() || file.bad())
+        throw std::runtime_error("suppressions cannot be read from " + path +
+                                 (errno != 0 ? std::string(": ") + std::strerror(errno) : std::string()));
+    add(text.str(), path);
 }
 
 Suppression* Suppressions::find(const Block& block)

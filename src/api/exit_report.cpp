@@ -15,6 +15,7 @@
 #include <heapmark/mappings.hpp>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -31,6 +32,8 @@ namespace heapmark {
 namespace {
 
 constinit bool is_forked_child = false;
+constinit char start_folder[PATH_MAX] =
+    {}; ///< what a relative path of the report is relative to, wherever the program goes
 constinit Generation first_generation{}; ///< of this process: a forked child does not answer for its parent's blocks
 
 void in_forked_child()
@@ -49,7 +52,7 @@ std::string output_path(std::string_view pattern)
         path.replace(mark, 2, pid);
     else if (is_forked_child)
         path += "." + pid;
-    return path;
+    return path.front() == '/' || start_folder[0] == '\0' ? path : std::string(start_folder) + "/" + path;
 }
 
 void write_out(const std::string& text)
@@ -91,15 +94,17 @@ std::string accounting_in_words(const Accounting& accounting, std::size_t most_r
            report::module_table(analyse::by_module(accounting, names), AccountingForm::text);
 }
 
-void report_at_exit()
+/// Apart from report_at_exit(), so that its frame comes to lie where that has cleared: what ended functions have left in
+/// the unused parts of a frame would seem to hold blocks.
+[[gnu::noinline]] int write_report()
 {
-    const int saved_errno = errno;
     const platform::Guard guard;
     int status = 0;
     try {
         const TextOptions options;
         const bool color = wants_color(options);
-        std::string text = "heapmark: process " + std::to_string(getpid()) + " ended\n";
+        std::string text =
+            "heapmark: process " + std::to_string(getpid()) + " (" + program_invocation_short_name + ") ended\n";
         const Snapshot all = survivors(first_generation);
         const Snapshot left =
             options.plumbing ? all : all.filter([](const Block& block) { return !is_kept_by_c_library(block); });
@@ -126,6 +131,14 @@ void report_at_exit()
         line << "heapmark: no report at exit: " << exception.what() << "\n";
         platform::write_all(STDERR_FILENO, line.text());
     }
+    return status;
+}
+
+void report_at_exit()
+{
+    const int saved_errno = errno;
+    wipe_dead_stack();
+    const int status = write_report();
     errno = saved_errno;
     if (status == 0) return;
     std::fflush(nullptr); // the C library does so only after all handlers
@@ -155,6 +168,7 @@ void abort_on_fault(const record::FaultDetail& detail)
     if (platform::options().report_at_exit == 0 && platform::options().explain_at_exit == 0) return;
     if (platform::options().explain_at_exit != 0) clear_new_blocks();
     const platform::Guard guard;
+    if (getcwd(start_folder, sizeof start_folder) == nullptr) start_folder[0] = '\0';
     platform::at_process_end = report_at_exit;
     pthread_atfork(nullptr, nullptr, in_forked_child);
 }

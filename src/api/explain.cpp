@@ -15,6 +15,7 @@
 #include <heapmark/heapmark.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -287,6 +288,13 @@ bool add_root(const void* begin, const void* end, const char* name) noexcept
 bool remove_root(const void* begin) noexcept
 {
     return platform::remove_annotated_root(reinterpret_cast<std::uintptr_t>(begin));
+}
+
+[[gnu::noinline]] void wipe_dead_stack() noexcept
+{
+    char dead[16384];
+    std::memset(dead, 0, sizeof dead);
+    escape(&dead[0]);
 }
 
 void clear_new_blocks(bool yes) noexcept { record::clears_new_blocks.store(yes, std::memory_order_relaxed); }

@@ -22,5 +22,6 @@ target_include_directories(heapmark_program SYSTEM PRIVATE ${HEAPMARK_CLI11_INCL
 target_link_libraries(heapmark_program PRIVATE heapmark_rooms pugixml::pugixml)
 # Where it finds the preload library once both are installed.
 file(RELATIVE_PATH from_program /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+set_source_files_properties(program/main.cpp PROPERTIES COMPILE_DEFINITIONS HEAPMARK_VERSION="${PROJECT_VERSION}")
 set_source_files_properties(program/run_command.cpp PROPERTIES
   COMPILE_DEFINITIONS HEAPMARK_LIBRARIES_FROM_PROGRAM="${from_program}")

@@ -81,9 +81,13 @@ void Match::read_kdump(LineReader& lines, std::uint32_t source)
             listener_.log(Place::of(source, counts.lines), "read: " + std::to_string(counts.records) + " records");
         return;
     }
-    if (counts.of_kdump == 0) throw Unusable(sources_[source] + ": no line is kdump's, and it is no heapmark trace");
-    throw Unusable(sources_[source] + ": no record of malloc; run the program with MALLOC_CONF=utrace:true (before "
-                                      "FreeBSD 10: MALLOC_OPTIONS=U) under ktrace -t +u");
+    if (counts.of_kdump == 0)
+        throw Unusable(
+            sources_[source] +
+            ": it is no heapmark trace, and no line is kdump's; heapmark run --trace FILE -- PROGRAM writes a trace");
+    throw Unusable(sources_[source] + ": no record of malloc; heapmark run --trace FILE -- PROGRAM writes a trace; for "
+                                      "kdump's, run the program with MALLOC_CONF=utrace:true (before FreeBSD 10: "
+                                      "MALLOC_OPTIONS=U) under ktrace -t +u");
 }
 
 Matched Match::finish()

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <stdexcept>
 
 namespace heapmark::program {
 namespace {
@@ -79,6 +80,7 @@ int diff(const std::string& old_path, const std::string& new_path)
         if (change.is_less()) ++less;
         if (change.is_more()) more.push_back(std::move(change));
     }
+    if (compared == 0) throw std::runtime_error(old_path + " and " + new_path + " have no test in common");
     std::stable_sort(more.begin(), more.end(),
                      [](const Change& a, const Change& b) { return a.more_bytes() > b.more_bytes(); });
 

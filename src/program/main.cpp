@@ -9,10 +9,20 @@ int main(int argument_count, char** arguments)
     using namespace heapmark::program;
     CLI::App app("Which memory a program leaves on its heap.", "heapmark");
     app.require_subcommand(1);
+    app.set_version_flag("--version", "heapmark " HEAPMARK_VERSION);
+    app.failure_message([](const CLI::App*, const CLI::Error& error) {
+        return std::string("heapmark: ") + error.what() + "\nRun with --help for more information.\n";
+    });
     Command chosen;
+    const std::string_view first = argument_count > 1 ? arguments[1] : "";
     add_diff(app, chosen);
     add_match(app, chosen);
     add_run(app, chosen);
+    const auto is_first = [first](const CLI::App* command) { return command->get_name() == first; };
+    if (!first.empty() && first.front() != '-' && app.get_subcommands(is_first).empty()) {
+        std::cerr << "heapmark: there is no command \"" << first << "\"; there are diff, match and run\n";
+        return unusable;
+    }
     try {
         app.parse(argument_count, arguments);
     } catch (const CLI::ParseError& error) {

@@ -77,10 +77,15 @@ void add_run(CLI::App& app, Command& chosen)
 {
     const auto arguments = std::make_shared<Arguments>();
     CLI::App* const command = app.add_subcommand("run", "Run a program under heapmark, which was not built with it");
-    command->add_option("--trace", arguments->trace, "Write each allocation and release to this file");
+    command->add_option("--trace", arguments->trace, "Write each allocation and release to this file")
+        ->type_name("FILE");
     command
-        ->add_option("--options", arguments->options,
-                     "Added to HEAPMARK_OPTIONS, where report_at_exit=1 is set; help=1 prints all keys")
+        ->add_option(
+            "--options", arguments->options,
+            "Added to HEAPMARK_OPTIONS, where report_at_exit=1 is set; may be given again; help=1 prints all keys")
+        ->type_name("KEY=VALUE")
+        ->type_size(1)
+        ->expected(1)
         ->take_all()
         ->allow_extra_args(false);
     command->add_option("PROGRAM", arguments->program, "The program and its arguments, after --")->required();

@@ -123,6 +123,9 @@ TEST_CASE("the reason is the comment before a line")
     CHECK(suppressions.list()[0].reason == "filled once, and kept");
     CHECK(suppressions.list()[0].origin == "test:3");
     CHECK(suppressions.list()[2].reason.empty());
+    suppressions.add("function:d # behind it\n", "test");
+    CHECK(suppressions.list()[3].pattern == "d");
+    CHECK(suppressions.list()[3].reason == "behind it");
 }
 
 TEST_CASE("what is proposed for a snapshot suppresses it")

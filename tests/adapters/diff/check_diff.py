@@ -32,7 +32,7 @@ def main(heapmark: str, gtest: str, doctest: str) -> int:
         for when, amounts in (("one", before), ("two", after)): # the path is copied for each test, so of one length
             run([gtest, f"--gtest_output=xml:{folder}/gtest_{when}.xml"], **amounts)
             run([doctest], HEAPMARK_OPTIONS=f"junit={folder}/doctest_{when}.xml", **amounts)
-        for kind, grown in (("gtest", "Parser.Grows"), ("doctest", 'heapmark.Parser <grows> & "more"')):
+        for kind, grown in (("gtest", "Parser.Grows"), ("doctest", 'Parser <grows> & "more"')):
             old, new = (f"{folder}/{kind}_{when}.xml" for when in ("one", "two"))
             done = run([heapmark, "diff", old, new])
             lines = done.stdout.splitlines()
@@ -62,6 +62,11 @@ def main(heapmark: str, gtest: str, doctest: str) -> int:
             done = run([heapmark, "diff", good, str(bad)])
             expect(done.returncode == 2 and done.stdout == "" and message in done.stderr and str(bad) in done.stderr,
                    f"{bad.name}: status {done.returncode}", done)
+        done = run([heapmark, "diff", good, f"{folder}/doctest_one.xml"])
+        expect(done.returncode == 2 and "no test in common" in done.stderr, "nothing in common", done)
+        for words, message in ((["foo"], 'no command "foo"'), (["diff", good], "heapmark: NEW is required")):
+            done = run([heapmark, *words])
+            expect(done.returncode == 2 and message in done.stderr, f"{words}", done)
         done = run([doctest], HEAPMARK_OPTIONS=f"junit={folder}/no/such/folder.xml")
         expect(done.returncode != 0 and "cannot be written: No such file" in done.stdout + done.stderr, "no folder", done)
     print("\n\n".join(wrong))

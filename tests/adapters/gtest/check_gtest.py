@@ -168,6 +168,10 @@ def suppressing(leaky: str, _clean: str) -> list[str]:
             expect(wrong, "[  FAILED  ] Plain.HelperFunction" in done.stdout, f"{line} matches", done.stdout)
         done = passes("Plain.*", "nonsense")
         expect(wrong, done.returncode == 2 and f"{file}:1" in done.stdout, "a wrong line is taken", done.stdout)
+        done = run(leaky, options=f"suppressions={folder}")
+        expect(wrong, done.returncode == 2 and f"{folder}: Is a directory" in done.stdout, "a folder is read", done.stdout)
+        done = run(leaky, options="update_baseline=1")
+        expect(wrong, done.returncode == 2 and "needs baseline=FILE" in done.stdout, "no baseline to update", done.stdout)
         done = run(leaky, options=f"suppressions={folder}/none")
         expect(wrong, done.returncode == 2 and "none" in done.stdout, "a missing file is no mistake", done.stdout)
         done = passes("*", "", "function:no_such_function", "file:leaky_suite.cpp")
@@ -200,6 +204,9 @@ def growing(leaky: str, _clean: str) -> list[str]:
     expect(wrong, done.returncode == 1, "growth passes", done.stdout)
     expect(wrong, found(done.stdout) == expected, f"found {found(done.stdout)}", done.stdout)
     expect(wrong, "iteration 4" in done.stdout, "not repeated by itself", done.stdout)
+
+    done = run(leaky, "--gtest_filter=Plain.New", "--gtest_repeat=2", options="policy=growth")
+    expect(wrong, "policy=growth judges a test from its run 3 on" in done.stdout, "two runs pass in silence", done.stdout)
 
     # Once it is known to grow it fails in each run, also in those in which its vector needs no new buffer.
     done = run(leaky, "--gtest_filter=Held.ByGlobal", "--gtest_repeat=9", options="policy=growth")
