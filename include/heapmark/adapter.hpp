@@ -111,7 +111,8 @@ public:
     /// those up to `frames_end`, an address of this thread's stack, are taken to hold nothing.
     [[nodiscard]] Verdict leave(const char* file = nullptr, unsigned line = 0, const void* frames_end = nullptr);
 
-    /// The current test is known to leave memory: what it leaves by `function` ("" for any) does not fail, but
+    /// The current test is known to leave memory: what it leaves by `function` ("" for any; "type:Node" for blocks that
+    /// by_type calls so) does not fail, but
     /// leaving anything else than `blocks` blocks (0: any number but none) does.
     void expect_leak(const char* reason, const char* function, std::uint64_t blocks, const char* file, unsigned line);
 

@@ -462,7 +462,8 @@ inline void expect_leak(const char* file, int line, const char* reason, const ch
                         static_cast<std::uint64_t>(limit))
 
 /// The test that says so is known to leave memory: HEAPMARK_EXPECT_LEAK("reason"), or only what a function asked for,
-/// HEAPMARK_EXPECT_LEAK("reason", "Driver::open"), or exactly so many blocks, HEAPMARK_EXPECT_LEAK("reason", "open", 2).
+/// HEAPMARK_EXPECT_LEAK("reason", "Driver::open"), or exactly so many blocks, HEAPMARK_EXPECT_LEAK("reason", "open", 2), or
+/// blocks of a type, HEAPMARK_EXPECT_LEAK("reason", "type:Node", 2).
 /// It fails when the test does not leave them any more.
 #define HEAPMARK_EXPECT_LEAK(...) ::heapmark::gtest::detail::expect_leak(__FILE__, __LINE__, __VA_ARGS__)
 

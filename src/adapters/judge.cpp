@@ -29,6 +29,14 @@ std::vector<std::string> split(const std::string& list, char separator)
     return parts;
 }
 
+bool is_meant_by(const ExpectedLeak& expected, const Block& block)
+{
+    if (expected.blames_type())
+        return Snapshot::of({block}).group_by(by_type)[0].label() ==
+               std::string_view(expected.function).substr(ExpectedLeak::type_prefix.size());
+    return expected.function.empty() || in_function(expected.function.c_str())(block);
+}
+
 const char* how_lost(const Explanation& why, const Block& block)
 {
     const auto& groups = why.lost_groups();
@@ -89,7 +97,7 @@ bool Judge::is_accepted(OpenScope& scope, const Group& stack, Verdict& verdict)
         return true;
     }
     for (ExpectedLeak& expected : scope.expected) {
-        if (!expected.function.empty() && !in_function(expected.function.c_str())(block)) continue;
+        if (!is_meant_by(expected, block)) continue;
         expected.seen += stack.size();
         add(verdict.expected, stack.snapshot());
         return true;
@@ -162,7 +170,9 @@ void Judge::judge_expectations(OpenScope& scope, Verdict& verdict) const
 {
     for (const ExpectedLeak& expected : scope.expected) {
         const bool right = expected.blocks == 0 ? expected.seen != 0 : expected.seen == expected.blocks;
-        const std::string by = expected.function.empty() ? "" : " by " + expected.function;
+        const std::string by = expected.blames_type()      ? " of " + expected.function
+                               : expected.function.empty() ? ""
+                                                           : " by " + expected.function;
         if (right) {
             verdict.notes +=
                 "heapmark: " + scope.name + " left memory" + by + ", as expected: " + expected.reason + "\n";

@@ -9,6 +9,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace heapmark::adapters {
@@ -22,11 +23,14 @@ struct Inner {
 /// What a test said that it leaves.
 struct ExpectedLeak {
     std::string reason;
-    std::string function;
-    std::uint64_t blocks;
+    std::string function; ///< or "type:" and a type; "" for any
+    std::uint64_t blocks; ///< 0: any number but none
     std::string file;
     unsigned line;
     std::uint64_t seen = 0;
+
+    static constexpr std::string_view type_prefix = "type:";
+    [[nodiscard]] bool blames_type() const { return function.compare(0, type_prefix.size(), type_prefix) == 0; }
 };
 
 /// A suite or a test that is under way.

@@ -208,6 +208,21 @@ TEST(Expected, OneOfTwo)
     HEAPMARK_EXPECT_LEAK("two were known", "copy_of", 2); // LEAKS Expected.OneOfTwo
     lose(copy_of("a"));
 }
+struct Guest {
+    virtual ~Guest() = default;
+    int number = 0;
+};
+TEST(Expected, OfAType)
+{
+    HEAPMARK_EXPECT_LEAK("two guests are known", "type:(anonymous namespace)::Guest", 2);
+    lose(new Guest);
+    lose(new Guest);
+}
+TEST(Expected, OneOfAType)
+{
+    HEAPMARK_EXPECT_LEAK("two guests were known", "type:(anonymous namespace)::Guest", 2); // LEAKS Expected.OneOfAType
+    lose(new Guest);
+}
 TEST(Expected, OthersAreNot)
 {
     HEAPMARK_EXPECT_LEAK("one is known", "copy_of");
