@@ -85,6 +85,9 @@ function:google::protobuf::MessageFactory::generated_factory
 
 # Abseil: time zones
 function:absl::*::time_zone::Impl::*
+
+# glog: its log files, and the folders for them
+function:google::LogMessage::SendToLog
 )";
 
 } // namespace
