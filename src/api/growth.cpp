@@ -2,6 +2,7 @@
 // Readings of call sites over time, and which of them keep rising.
 #include "analyse/immortal_text.hpp"
 #include "analyse/rising.hpp"
+#include "api/printing.hpp"
 #include "api/reading_calls.hpp"
 #include "platform/monotonic_clock.hpp"
 #include "platform/thread_state.hpp"
@@ -15,7 +16,6 @@
 #include <cerrno>
 #include <map>
 #include <memory>
-#include <ostream>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -295,17 +295,19 @@ std::vector<Growth> GrowthWatch::growing() const
 
 std::ostream& operator<<(std::ostream& out, const GrowthWatch& watch)
 {
-    const platform::Guard guard;
-    const std::vector<Growth> all = watch.growing();
-    const std::string readings = std::to_string(watch.size());
-    std::string text;
-    if (watch.size() < analyse::least_readings)
-        text = "too few readings to tell what grows: " + readings + " of at least " +
-               std::to_string(analyse::least_readings) + "\n";
-    else if (all.empty())
-        text = "nothing keeps growing in " + readings + " readings\n";
-    for (const Growth& growth : all) text += report::growth_text(growth, symbolise::process_names());
-    return out.write(text.data(), static_cast<std::streamsize>(text.size()));
+    write_to(out, [&watch] {
+        const std::vector<Growth> all = watch.growing();
+        const std::string readings = std::to_string(watch.size());
+        std::string text;
+        if (watch.size() < analyse::least_readings)
+            text = "too few readings to tell what grows: " + readings + " of at least " +
+                   std::to_string(analyse::least_readings) + "\n";
+        else if (all.empty())
+            text = "nothing keeps growing in " + readings + " readings\n";
+        for (const Growth& growth : all) text += report::growth_text(growth, symbolise::process_names());
+        return text;
+    });
+    return out;
 }
 
 } // namespace heapmark
