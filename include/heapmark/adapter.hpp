@@ -104,12 +104,14 @@ public:
     /// a function with few variables.
     void wipe_before_leave() const noexcept;
 
-    /// A suite or a test begins.
-    void enter(const std::string& name);
-    /// The innermost one ends. Where its file and line are known, a finding without any has those. Where a framework
-    /// tells of the end from deep within functions of its own, what words their frames contain seems to hold blocks;
-    /// those up to `frames_end`, an address of this thread's stack, are taken to hold nothing.
-    [[nodiscard]] Verdict leave(const char* file = nullptr, unsigned line = 0, const void* frames_end = nullptr);
+    /// A suite or a test begins. Words that freed blocks left in the frames of functions seem to hold what is born in
+    /// their places. So where a framework runs the tests, `runner` is an address of this thread's stack from which on up
+    /// are its functions that last as long as the test, __builtin_frame_address(0) of the function that it calls here:
+    /// what they contain already holds nothing of the test's, nor do the functions below that tell of its end. nullptr:
+    /// the callers may keep what the test makes.
+    void enter(const std::string& name, const void* runner = nullptr);
+    /// The innermost one ends. Where its file and line are known, a finding without any has those.
+    [[nodiscard]] Verdict leave(const char* file = nullptr, unsigned line = 0);
 
     /// The current test is known to leave memory: what it leaves by `function` ("" for any; "type:Node" for blocks that
     /// by_type calls so) does not fail, but
@@ -126,6 +128,8 @@ public:
     [[nodiscard]] Closing finish(bool whole);
 
 private:
+    Verdict judge(const char* file, unsigned line);
+
     struct State;
     State* state_;
 };

@@ -69,10 +69,10 @@ public:
         wipe_dead_stack();
         // The frame of the function that runs the unit ends here, and saves all registers that it uses. It lasts; those
         // of what it calls to tear fixtures down come when the unit has ended.
-        const void* caller = static_cast<void**>(__builtin_frame_address(0)) + 2;
+        const void* const runner = static_cast<void**>(__builtin_frame_address(0)) + 2;
         auto& fixtures = fixtures_of(unit);
-        fixtures.insert(fixtures.begin(), ::boost::make_shared<Inner>(*this, unit));
-        fixtures.insert(fixtures.begin(), ::boost::make_shared<Outer>(*this, unit, caller));
+        fixtures.insert(fixtures.begin(), ::boost::make_shared<Inner>(*this, unit, runner));
+        fixtures.insert(fixtures.begin(), ::boost::make_shared<Outer>(*this, unit));
     }
 
     void test_unit_finish(const ut::test_unit& unit, unsigned long /*elapsed*/) override
@@ -134,28 +134,28 @@ private:
     };
     class Inner : public Fixture {
     public:
-        using Fixture::Fixture;
+        Inner(Listener& listener, const ut::test_unit& unit, const void* runner)
+            : Fixture(listener, unit), runner_(runner)
+        {}
         void setup() override
         {
-            listener_.enter(unit_);
+            listener_.enter(unit_, runner_);
             listener_.framework_.reset();
         }
         void teardown() override { listener_.framework_.emplace(); }
+
+    private:
+        const void* runner_;
     };
     class Outer : public Fixture {
     public:
-        Outer(Listener& listener, const ut::test_unit& unit, const void* frames_end)
-            : Fixture(listener, unit), frames_end_(frames_end)
-        {}
+        using Fixture::Fixture;
         void setup() override {}
         void teardown() override
         {
             listener_.session_->wipe_before_leave();
-            listener_.leave(unit_, frames_end_);
+            listener_.leave(unit_);
         }
-
-    private:
-        const void* frames_end_;
     };
 
     static ut::test_unit::fixture_list_t& fixtures_of(const ut::test_unit& unit)
@@ -163,20 +163,20 @@ private:
         return ut::framework::get(unit.p_id, ut::TUT_ANY).p_fixtures.value;
     }
 
-    void enter(const ut::test_unit& unit)
+    void enter(const ut::test_unit& unit, const void* runner)
     {
         const bool is_test = unit.p_type == ut::TUT_CASE;
         const bool is_module = open_.empty() && !is_test;
-        session_->enter(is_module ? "the test module" : (is_test ? "" : "suite ") + unit.full_name());
+        session_->enter(is_module ? "the test module" : (is_test ? "" : "suite ") + unit.full_name(), runner);
         open_.push_back(unit.p_id);
     }
 
-    [[gnu::noinline]] void leave(const ut::test_unit& unit, const void* frames_end)
+    [[gnu::noinline]] void leave(const ut::test_unit& unit)
     {
         open_.pop_back();
         const std::string file(unit.p_file_name.begin(), unit.p_file_name.size());
         const auto line = static_cast<unsigned>(unit.p_line_num);
-        const Verdict verdict = session_->leave(file.empty() ? nullptr : file.c_str(), line, frames_end);
+        const Verdict verdict = session_->leave(file.empty() ? nullptr : file.c_str(), line);
         tell(verdict.notes);
         for (const Finding& finding : verdict.failures)
             fail(finding.file, finding.line, finding.title + "\n" + finding.text);

@@ -62,16 +62,16 @@ public:
 
     void sectionStarting(const Catch::SectionInfo& section) override
     {
-        begin(section);
+        begin(section, __builtin_frame_address(0));
         // Catch2 goes on to save the handlers of signals, with whatever lies on the stack in what they do not use.
         if (depth_ == 1) wipe_dead_stack();
     }
 
-    [[gnu::noinline]] void begin(const Catch::SectionInfo& section)
+    [[gnu::noinline]] void begin(const Catch::SectionInfo& section, const void* runner)
     {
         const framework_memory ours;
         ListenerBase::sectionStarting(section);
-        if (depth_++ == 0) session_->enter(name_);
+        if (depth_++ == 0) session_->enter(name_, runner);
     }
 
     void sectionEnded(const Catch::SectionStats& section) override

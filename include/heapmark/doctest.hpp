@@ -36,17 +36,17 @@ public:
 
     void test_case_start(const ::doctest::TestCaseData& test) override
     {
-        enter(test);
+        enter(test, __builtin_frame_address(0));
         // doctest goes on to save the handlers of signals, with whatever lies on the stack in what they do not use.
         wipe_dead_stack();
     }
     void test_case_reenter(const ::doctest::TestCaseData& /*test*/) override { wipe_dead_stack(); }
 
-    [[gnu::noinline]] void enter(const ::doctest::TestCaseData& test)
+    [[gnu::noinline]] void enter(const ::doctest::TestCaseData& test, const void* runner)
     {
         const framework_memory ours;
         test_ = &test;
-        session_->enter(test.m_name);
+        session_->enter(test.m_name, runner);
     }
 
     void test_case_end(const ::doctest::CurrentTestCaseStats& constant_stats) override

@@ -141,6 +141,9 @@ struct ExplainOptions {
     /// A word that is no pointer as it is also counts when its bits outside the mask are cleared: for pointers with tags in
     /// their upper bits, ~(0xffffULL << 48). Tags in the lowest bits need no mask: they point into the block.
     std::uintptr_t pointer_mask = ~std::uintptr_t{0};
+    /// An address of this thread's stack: what lies below it and what is in registers holds nothing, as it is of functions
+    /// that only look on. nullptr: the caller's frame and its registers count, too.
+    const void* stack_begin = nullptr;
 };
 
 /// Sorts the blocks of a snapshot by whether the program can still get to them. An empty snapshot costs nothing.

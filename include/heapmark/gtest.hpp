@@ -60,7 +60,10 @@ public:
         if (*TestSession::problem() != '\0')
             fail(nullptr, 0, "heapmark: no allocation is recorded, so no test is checked", TestSession::problem());
     }
-    void OnEnvironmentsSetUpStart(const ::testing::UnitTest& /*suites*/) override { session_.enter("the environment"); }
+    void OnEnvironmentsSetUpStart(const ::testing::UnitTest& /*suites*/) override
+    {
+        session_.enter("the environment", __builtin_frame_address(0));
+    }
     void OnEnvironmentsTearDownEnd(const ::testing::UnitTest& /*suites*/) override
     {
         session_.wipe_before_leave();
@@ -70,7 +73,7 @@ public:
     void OnTestSuiteStart(const ::testing::TestSuite& suite) override
     {
         const framework_memory ours;
-        session_.enter(std::string("suite ") + suite.name());
+        session_.enter(std::string("suite ") + suite.name(), __builtin_frame_address(0));
     }
     void OnTestSuiteEnd(const ::testing::TestSuite& /*suite*/) override
     {
@@ -82,7 +85,7 @@ public:
     {
         const framework_memory ours;
         name_.assign(test.test_suite_name()).append(1, '.').append(test.name());
-        session_.enter(name_);
+        session_.enter(name_, __builtin_frame_address(0));
     }
     void OnTestEnd(const ::testing::TestInfo& test) override
     {

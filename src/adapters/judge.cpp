@@ -3,7 +3,6 @@
 
 #include "adapters/fault_findings.hpp"
 #include "adapters/finding_text.hpp"
-#include "adapters/search.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -130,13 +129,12 @@ Snapshot Judge::without_what_is_meant(OpenScope& scope, const Snapshot& own, Ver
         [&meant](const Block& block) { return std::find(meant.begin(), meant.end(), block.stack) == meant.end(); });
 }
 
-/// Keeps of the stacks what nothing points to, and notes the others. Returns what was found out.
-Explanation Judge::keep_lost(const Snapshot& judged, std::vector<Snapshot>& stacks, Verdict& verdict,
-                             const void* frames_end) const
+/// Finds out to what of them nothing points, and notes the others.
+Explanation Judge::find_lost(const OpenScope& scope, const Snapshot& judged, Verdict& verdict,
+                             const void* stack_begin) const
 {
     wipe_dead_stack();
-    Explanation why = search(judged, frames_end);
-    stacks.clear();
+    Explanation why = scope.runner.search(judged, scope.first, stack_begin);
     if (!why.complete()) {
         // Neither an alarm that may be false nor silence.
         Finding& finding = verdict.failures.emplace_back();
@@ -145,7 +143,6 @@ Explanation Judge::keep_lost(const Snapshot& judged, std::vector<Snapshot>& stac
         finding.text = std::string(why.problem()) + "\nto judge without a search: HEAPMARK_OPTIONS=policy=survivors\n";
         return why;
     }
-    stacks = by_stack_of(why.lost());
     add(verdict.held, why.held());
 
     constexpr std::size_t lines_at_most = 3;
@@ -213,29 +210,30 @@ void Judge::judge_faults(const OpenScope& scope, Verdict& verdict, const char* f
     }
 }
 
-Verdict Judge::judge(OpenScope& scope, Range range, const char* file, unsigned line, const void* frames_end)
+Verdict Judge::judge(OpenScope& scope, Range range, const char* file, unsigned line, const void* stack_begin)
 {
     Verdict verdict;
     verdict.name = scope.name;
     const bool leaves_nothing = scope.expected.empty() && counts(range.first).blocks == 0; // most, and cheap
     if (!leaves_nothing || options_.policy == Policy::growth)
-        judge_blocks(scope, range, verdict, file, line, frames_end);
+        judge_blocks(scope, range, verdict, file, line, stack_begin);
     judge_faults(scope, verdict, file, line);
     failing_blocks_ += verdict.left.blocks;
     return verdict;
 }
 
 void Judge::judge_blocks(OpenScope& scope, Range range, Verdict& verdict, const char* file, unsigned line,
-                         const void* frames_end)
+                         const void* stack_begin)
 {
     const bool grows = options_.policy == Policy::growth;
-    wipe_dead_stack();
-
     Snapshot judged = without_what_is_meant(scope, own_blocks(scope, range, verdict), verdict);
     if (grows) judged = repeated_[scope.name].end_run(range, judged, verdict.held);
-    std::vector<Snapshot> stacks = by_stack_of(judged);
     Explanation why;
-    if (options_.policy == Policy::lost && !stacks.empty()) why = keep_lost(judged, stacks, verdict, frames_end);
+    if (options_.policy == Policy::lost && !judged.empty()) {
+        why = find_lost(scope, judged, verdict, stack_begin);
+        judged = why.complete() ? why.lost() : Snapshot();
+    }
+    const std::vector<Snapshot> stacks = by_stack_of(judged);
     for (const Snapshot& stack : stacks) add(verdict.left, stack);
 
     const std::size_t shown =

@@ -4,6 +4,7 @@
 
 #include "adapters/baseline.hpp"
 #include "adapters/repetitions.hpp"
+#include "adapters/search.hpp"
 
 #include <heapmark/adapter.hpp>
 
@@ -40,6 +41,7 @@ struct OpenScope {
     by_this_thread_and_its_children judged{Generation{}};
     std::vector<Inner> inner;
     std::vector<ExpectedLeak> expected;
+    RunnerFrames runner;
 
     void begin(const std::string& its_name, Generation its_first)
     {
@@ -60,8 +62,9 @@ public:
     [[nodiscard]] Baseline& baseline() noexcept { return baseline_; }
 
     /// What the scope left in the range, and wrong releases by its threads since the last that was judged. `file` and
-    /// `line` are for findings that have none, and `frames_end` is as for TestSession::leave.
-    [[nodiscard]] Verdict judge(OpenScope& scope, Range range, const char* file, unsigned line, const void* frames_end);
+    /// `line` are for findings that have none; `stack_begin` is as for RunnerFrames::search.
+    [[nodiscard]] Verdict judge(OpenScope& scope, Range range, const char* file, unsigned line,
+                                const void* stack_begin);
 
     /// Whether the block is meant, whoever left it.
     [[nodiscard]] bool is_suppressed(const Block& block);
@@ -76,11 +79,11 @@ private:
     Snapshot own_blocks(const OpenScope& scope, Range range, Verdict& verdict) const;
     bool is_accepted(OpenScope& scope, const Group& stack, Verdict& verdict);
     Snapshot without_what_is_meant(OpenScope& scope, const Snapshot& own, Verdict& verdict);
-    Explanation keep_lost(const Snapshot& judged, std::vector<Snapshot>& stacks, Verdict& verdict,
-                          const void* frames_end) const;
+    Explanation find_lost(const OpenScope& scope, const Snapshot& judged, Verdict& verdict,
+                          const void* stack_begin) const;
     void judge_expectations(OpenScope& scope, Verdict& verdict) const;
     void judge_blocks(OpenScope& scope, Range range, Verdict& verdict, const char* file, unsigned line,
-                      const void* frames_end);
+                      const void* stack_begin);
     void judge_faults(const OpenScope& scope, Verdict& verdict, const char* file, unsigned line);
 
     TestOptions options_;

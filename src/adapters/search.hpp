@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: BSL-1.0
-// explain, without what frameworks' own frames contain.
+// explain, without what the frames of a test's runner and of heapmark itself contain.
 #pragma once
 
 #include <heapmark/explain.hpp>
 
+#include <cstdint>
+#include <vector>
+
 namespace heapmark::adapters {
 
-/// As explain(snapshot); but the frames of this thread between the caller's, which is included, and `frames_end`, an
-/// address of its stack, hold nothing. nullptr: all frames hold what is in them.
-[[nodiscard]] Explanation search(const Snapshot& snapshot, const void* frames_end);
+/// The functions that run a test, as their frames were when it began. What is born in the test cannot be meant by a word
+/// that was there before: it is the address of a freed block that was used again.
+class RunnerFrames {
+public:
+    /// `begin`: an address of this thread's stack; the frames from there on up last as long as the test, and get nothing
+    /// from it. nullptr: there are none that do not.
+    void remember(const void* begin);
+
+    /// explain(snapshot), of blocks that were born from `first` on, in the test. Of this thread's stack the runner's
+    /// frames alone may hold them, or, where there are none, what lies from `stack_begin` on up.
+    [[nodiscard]] Explanation search(const Snapshot& snapshot, Generation first, const void* stack_begin) const;
+
+private:
+    std::uintptr_t begin_ = 0;
+    std::vector<std::uintptr_t> words_; ///< from begin_ on
+};
 
 } // namespace heapmark::adapters

@@ -3,6 +3,7 @@
 #include "adapters/ci_forms.hpp"
 #include "adapters/finding_text.hpp"
 #include "adapters/judge.hpp"
+#include "record/recorder.hpp"
 
 #include <heapmark/adapter.hpp>
 
@@ -47,11 +48,14 @@ void write_file(const std::string& path, const std::string& text, Closing& closi
 
 TestSession* newest_session = nullptr;
 
-// Before frameworks register tests, after heapmark has read its options: what their blocks contain of former uses would
-// seem to hold memory for the whole run.
-[[gnu::constructor(102)]] void clear_from_the_start()
+// Before frameworks register tests, after heapmark has read its options. What their blocks contain of former uses would
+// seem to hold memory for the whole run; and so would what they contain no longer, emptied vectors for one, when tests
+// make their blocks in those places.
+[[gnu::constructor(102)]] void begin_clean()
 {
-    if (TestOptions{}.policy == Policy::lost) clear_new_blocks();
+    if (TestOptions{}.policy != Policy::lost) return;
+    clear_new_blocks();
+    record::keep_released(true);
 }
 
 } // namespace
@@ -101,23 +105,36 @@ const char* TestSession::problem() noexcept
     return now.malloc_recorded && now.new_recorded ? "" : now.problem;
 }
 
-void TestSession::enter(const std::string& name)
+void TestSession::enter(const std::string& name, const void* runner)
 {
     const framework_memory ours;
     std::list<OpenScope>& open = state_->open;
     if (state_->spare.empty()) state_->spare.emplace_back();
     open.splice(open.end(), state_->spare, state_->spare.begin());
+    record::keep_released(false);
+    if (options().policy == Policy::lost) open.back().runner.remember(runner);
     open.back().begin(name, mark(name.c_str()));
 }
 
-Verdict TestSession::leave(const char* file, unsigned line, const void* frames_end)
+// What its callers keep in registers may be all that holds a block. This puts it on the stack, at the lower end of the
+// part that is searched.
+[[gnu::noinline]] Verdict TestSession::leave(const char* file, unsigned line)
+{
+    __builtin_unwind_init();
+    Verdict verdict = judge(file, line);
+    escape(&verdict); // no jump there
+    return verdict;
+}
+
+[[gnu::noinline]] Verdict TestSession::judge(const char* file, unsigned line)
 {
     const framework_memory ours;
+    const void* const callers = static_cast<void**>(__builtin_frame_address(0)) + 2; // after the return address
     state_->spare.splice(state_->spare.begin(), state_->open, std::prev(state_->open.end()));
     OpenScope& scope = state_->spare.front();
     const adapters::Range range{scope.first, next(mark(), -1)};
     const Allocations used = allocations(range.first, range.last, Threads::this_one_and_its_children);
-    Verdict verdict = state_->judge.judge(scope, range, file, line, frames_end);
+    Verdict verdict = state_->judge.judge(scope, range, file, line, callers);
     verdict.used = used;
     if (!state_->open.empty()) state_->open.back().inner.push_back({range, scope.judged});
     if (options().github)

@@ -323,7 +323,7 @@ extern "C" void heapmark_explain_from(Explanation* result, const Snapshot* snaps
     {
         const analyse::ColdLock<OneSearch> lock;
         HeapScan scan;
-        scan_heap(*snapshot, *options, entry_stack, scan);
+        scan_heap(*snapshot, *options, std::max(entry_stack, options->stack_begin), scan);
         fill(*snapshot, *options, scan, *data);
     }
     new (result) Explanation(ExplanationAccess::make(data.release()));

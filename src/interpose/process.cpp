@@ -7,6 +7,7 @@
 #include "platform/options.hpp"
 #include "record/generations.hpp"
 #include "record/mappings.hpp"
+#include "record/recorder.hpp"
 #include "trace/writer.hpp"
 
 namespace heapmark::interpose {
@@ -32,6 +33,7 @@ namespace {
         thread.context_record = nullptr; // of before; the next one is accounted
     if (thread.known_stacks != nullptr) thread.known_stacks->begin(static_cast<unsigned>(platform::options().depth));
     record::begin_first_generation();
+    record::keep_released = keep_released;
 }
 
 } // namespace

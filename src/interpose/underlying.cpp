@@ -9,6 +9,7 @@
 #include "platform/safe_read.hpp"
 #include "platform/slow_paths.hpp"
 
+#include <atomic>
 #include <cstring>
 
 namespace heapmark::interpose {
@@ -104,10 +105,34 @@ bool looks_like_glibc_chunk(std::uintptr_t block) noexcept
     return (next_header & previous_in_use) != 0 && next_size >= 16 && next_size < (std::size_t{1} << 46);
 }
 
+void (*free_underneath)(void*) noexcept = nullptr;
+constinit std::atomic<std::size_t> kept_bytes{0};
+
+void keep(void* block) noexcept
+{
+    constexpr std::size_t kept_bytes_max = std::size_t{4} << 20;
+    constexpr std::size_t block_bytes_max = std::size_t{64} << 10;
+    if (block == nullptr) return;
+    const std::size_t bytes = underlying.usable_size(block);
+    if (bytes > block_bytes_max || kept_bytes.load(std::memory_order_relaxed) > kept_bytes_max)
+        free_underneath(block);
+    else
+        kept_bytes.fetch_add(bytes, std::memory_order_relaxed);
+}
+
 } // namespace
 
 constinit Underlying underlying = {first_malloc,   first_free,          first_calloc,      first_realloc,
                                    first_memalign, first_aligned_alloc, first_usable_size, false};
+
+void keep_released(bool yes) noexcept
+{
+    if (free_underneath == nullptr) {
+        underlying.free(nullptr); // so that it is known
+        free_underneath = underlying.free;
+    }
+    __atomic_store_n(&underlying.free, yes ? keep : free_underneath, __ATOMIC_RELAXED);
+}
 
 std::size_t asked_usable_bytes(void* block, std::size_t requested_bytes) noexcept
 {

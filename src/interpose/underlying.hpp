@@ -21,6 +21,9 @@ struct Underlying {
 
 extern constinit Underlying underlying;
 
+/// What record::keep_released does: takes the place of the free underneath, so that it costs nothing when it is over.
+void keep_released(bool yes) noexcept;
+
 /// Blocks closer than a granule cannot both be recorded: what an allocator that packs more tightly is asked for.
 inline std::size_t padded(std::size_t requested_bytes) noexcept
 {

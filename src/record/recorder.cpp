@@ -5,6 +5,7 @@
 namespace heapmark::record {
 
 constinit std::atomic<bool> clears_new_blocks{false};
+constinit KeepReleased keep_released = [](bool) noexcept {};
 
 namespace {
 

@@ -20,6 +20,11 @@ void count_unstacked() noexcept;
 /// Whether blocks are handed out as zeros: see heapmark::clear_new_blocks.
 extern constinit std::atomic<bool> clears_new_blocks;
 
+/// Has blocks that are released from now on kept from being handed out again, some megabytes at most, or no longer.
+/// Does nothing until the functions of the C allocator are overridden.
+using KeepReleased = void (*)(bool yes) noexcept;
+extern constinit KeepReleased keep_released;
+
 /// Makes the thread's context that of the current generation. Keeps the old one when no new one can be had.
 void renew_context(platform::ThreadState& thread) noexcept;
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 """Runs a suite and checks that each leak seeded in its source is told of at its line, under both policies, and nothing
-else is. MAY_MISS of the leaks may seem held under the policy `lost`.
+else is.
 
-Usage: check_suite.py MAY_MISS SOURCE PROGRAM [ARGUMENT...]
+Usage: check_suite.py SOURCE PROGRAM [ARGUMENT...]
 """
 import os
 import re
@@ -33,7 +33,7 @@ def run(command: list[str], options: str) -> subprocess.CompletedProcess:
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
-def main(may_miss: str, source: str, *command: str) -> int:
+def main(source: str, *command: str) -> int:
     with open(source, encoding="utf-8") as file:
         seeded = {(found[1], number) for number, line in enumerate(file, 1)
                   if (found := re.search(r"// LEAKS (.*)", line))}
@@ -44,8 +44,7 @@ def main(may_miss: str, source: str, *command: str) -> int:
         text = done.stdout.replace("FAILED:\nexplicitly with message:\n", "").replace("adapter/", "")
         told = findings(text)
         found = {(test, line) for file, test, line in told if file and source.endswith(file.split("/")[-1])}
-        missed_at_most = int(may_miss) if policy == "lost" else 0
-        if found - seeded or len(seeded - found) > missed_at_most or done.returncode == 0:
+        if found != seeded or done.returncode == 0:
             wrong.append(f"{policy}: missed {sorted(seeded - found)}, invented {sorted(found - seeded)}, "
                          f"ended with {done.returncode}:\n{done.stdout}")
         if len(told) != len(found):
