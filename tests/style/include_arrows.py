@@ -16,7 +16,8 @@ TOO_HEAVY = {"iostream", "chrono", "memory", "functional", "map", "unordered_map
 MAY_INCLUDE = {"allocator.hpp": {"memory"}}
 
 # Adapters include the library that they adapt to.
-ADAPTERS = {"gtest.hpp", "doctest.hpp", "catch2.hpp", "boost_test.hpp", "boost_stacktrace.hpp", "benchmark.hpp"}
+ADAPTERS = {"gtest.hpp", "gtest_assertions.hpp", "doctest.hpp", "catch2.hpp", "boost_test.hpp", "boost_stacktrace.hpp",
+            "benchmark.hpp"}
 
 
 def read_rooms(readme: str) -> dict[str, set[str]]:

@@ -11,7 +11,8 @@ import tempfile
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 # Adapters include their framework, which is not ours to weigh.
-ADAPTERS = {"gtest.hpp", "doctest.hpp", "catch2.hpp", "boost_test.hpp", "boost_stacktrace.hpp", "benchmark.hpp"}
+ADAPTERS = {"gtest.hpp", "gtest_assertions.hpp", "doctest.hpp", "catch2.hpp", "boost_test.hpp", "boost_stacktrace.hpp",
+            "benchmark.hpp"}
 # What a header may weigh: a number of lines, or the standard headers whose weight it may have, with some lines of
 # its own. Weights are preprocessed lines, blank lines and line markers not counted.
 FWD_LINES = 1000
