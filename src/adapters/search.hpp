@@ -9,8 +9,8 @@
 
 namespace heapmark::adapters {
 
-/// The functions that run a test, as their frames were when it began. What is born in the test cannot be meant by a word
-/// that was there before: it is the address of a freed block that was used again.
+/// The functions that run a test, as their frames were when it began. A word that was no pointer to a live block then,
+/// and is as it was, does not mean what is born in the test: it is the address of a freed block that was used again.
 class RunnerFrames {
 public:
     /// `begin`: an address of this thread's stack; the frames from there on up last as long as the test, and get nothing
@@ -23,7 +23,8 @@ public:
 
 private:
     std::uintptr_t begin_ = 0;
-    std::vector<std::uintptr_t> words_; ///< from begin_ on
+    std::vector<std::uintptr_t> words_;   ///< from begin_ on
+    std::vector<std::uint32_t> pointers_; ///< which of them were addresses of live blocks, in no order
 };
 
 } // namespace heapmark::adapters

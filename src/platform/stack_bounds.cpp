@@ -11,18 +11,20 @@
 #include <sys/syscall.h>
 
 extern "C" {
-// The stack pointer at the program's entry; exported by ld.so, and part of libc.a.
+// Exported by ld.so, and part of libc.a.
 extern void* __libc_stack_end; // NOLINT(bugprone-reserved-identifier)
 }
 
 namespace heapmark::platform {
+
+std::uintptr_t entry_stack_pointer() noexcept { return reinterpret_cast<std::uintptr_t>(__libc_stack_end); }
 
 StackBounds main_stack() noexcept
 {
     // The kernel keeps at least 128 MB below the stack free of other mappings (mmap_base, arch/x86/mm/mmap.c).
     constexpr std::uintptr_t largest = std::uintptr_t{128} << 20;
     constexpr std::uintptr_t page_bytes = 4096;
-    const auto entry = reinterpret_cast<std::uintptr_t>(__libc_stack_end);
+    const std::uintptr_t entry = entry_stack_pointer();
     if (entry == 0) return {};
     std::uintptr_t bytes = largest;
     std::uint64_t limit[2]; // struct rlimit64: soft, hard

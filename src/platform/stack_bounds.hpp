@@ -6,6 +6,9 @@
 
 namespace heapmark::platform {
 
+/// The stack pointer at the program's entry: below it are the main thread's frames, above it the program's arguments.
+std::uintptr_t entry_stack_pointer() noexcept;
+
 /// The main thread's stack, from the top the loader saw down to its resource limit, at most 128 MB.
 /// Not all of it is mapped, but everything from a live stack pointer up is. Allocates nothing; keeps errno.
 StackBounds main_stack() noexcept;

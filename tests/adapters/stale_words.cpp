@@ -109,6 +109,21 @@ TEST_CASE("what a runner's frame got since the test began holds the test's memor
     std::free(kept.given);
 }
 
+TEST_CASE("what is made anew in the place of a block that a runner's frame had is held")
+{
+    heapmark::TestSession session(heapmark::TestOptions{});
+    void* volatile kept = make();
+    begin(session, true);
+    void* const before = kept;
+    std::free(before);
+    kept = make();
+    REQUIRE_MESSAGE(kept == before, "malloc did not use the place again, so nothing is tried here");
+    const heapmark::Verdict verdict = session.leave();
+    CHECK(verdict.left.blocks == 0);
+    CHECK(verdict.held.blocks == 1);
+    std::free(kept);
+}
+
 TEST_CASE("what a caller keeps in a register is held")
 {
     heapmark::TestSession session(heapmark::TestOptions{});
