@@ -62,7 +62,6 @@ struct Finding {
 
 /// What a test, or a suite, left.
 struct Verdict {
-    std::string name;
     Allocations used;              ///< by the test and the threads that it started
     std::vector<Finding> failures; ///< largest first
     Counts left;                   ///< of what fails

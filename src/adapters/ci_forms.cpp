@@ -56,10 +56,11 @@ std::string property(std::string_view name, std::uint64_t value)
     return "        <property name=\"heapmark_" + std::string(name) + "\" value=\"" + std::to_string(value) + "\"/>\n";
 }
 
-std::string test_case(const Verdict& verdict)
+std::string test_case(const NamedVerdict& named)
 {
+    const auto& [name, verdict] = named;
     std::string out =
-        "    <testcase classname=\"heapmark\" name=\"" + escaped_for_xml(verdict.name) + "\">\n      <properties>\n";
+        "    <testcase classname=\"heapmark\" name=\"" + escaped_for_xml(name) + "\">\n      <properties>\n";
     out += property("allocations", verdict.used.blocks) + property("allocated_bytes", verdict.used.bytes) +
            property("peak_bytes", verdict.used.peak_bytes) + property("blocks", verdict.left.blocks) +
            property("bytes", verdict.left.bytes) + "      </properties>\n";
@@ -144,16 +145,16 @@ std::string sarif(const std::list<Finding>& findings, const std::string& source_
     return out + "\n]}]}\n";
 }
 
-std::string junit(const std::list<Verdict>& verdicts)
+std::string junit(const std::list<NamedVerdict>& verdicts)
 {
-    std::map<std::string_view, const Verdict*> last;
-    for (const Verdict& verdict : verdicts) last[verdict.name] = &verdict;
+    std::map<std::string_view, const NamedVerdict*> last;
+    for (const NamedVerdict& named : verdicts) last[named.name] = &named;
     std::string cases;
     std::size_t failed = 0;
-    for (const Verdict& verdict : verdicts) {
-        if (last[verdict.name] != &verdict) continue;
-        cases += test_case(verdict);
-        failed += verdict.failed() ? 1 : 0;
+    for (const NamedVerdict& named : verdicts) {
+        if (last[named.name] != &named) continue;
+        cases += test_case(named);
+        failed += named.verdict.failed() ? 1 : 0;
     }
     const std::string numbers =
         " tests=\"" + std::to_string(last.size()) + "\" failures=\"" + std::to_string(failed) + "\"";

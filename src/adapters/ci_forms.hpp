@@ -15,8 +15,14 @@ namespace heapmark::adapters {
 /// A log in SARIF 2.1.0: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 [[nodiscard]] std::string sarif(const std::list<Finding>& findings, const std::string& source_root);
 
+/// Of a test, or of a suite that left something.
+struct NamedVerdict {
+    std::string name;
+    Verdict verdict;
+};
+
 /// JUnit XML: a test case each, with what it allocated and left as properties, and its findings as failures. Of verdicts
 /// of one name the last.
-[[nodiscard]] std::string junit(const std::list<Verdict>& verdicts);
+[[nodiscard]] std::string junit(const std::list<NamedVerdict>& verdicts);
 
 } // namespace heapmark::adapters

@@ -138,7 +138,7 @@ Explanation Judge::find_lost(const OpenScope& scope, const Snapshot& judged, Ver
     if (!why.complete()) {
         // Neither an alarm that may be false nor silence.
         Finding& finding = verdict.failures.emplace_back();
-        finding.title = "heapmark: " + verdict.name + " left " + in_words(judged) +
+        finding.title = "heapmark: " + scope.name + " left " + in_words(judged) +
                         ", and whether they are lost could not be checked";
         finding.text = std::string(why.problem()) + "\nto judge without a search: HEAPMARK_OPTIONS=policy=survivors\n";
         return why;
@@ -158,7 +158,7 @@ Explanation Judge::find_lost(const OpenScope& scope, const Snapshot& judged, Ver
             ++more;
         }
     }
-    if (told != 0) verdict.notes += "heapmark: " + verdict.name + " left memory that is still held:\n" + lines;
+    if (told != 0) verdict.notes += "heapmark: " + scope.name + " left memory that is still held:\n" + lines;
     if (more != 0) verdict.notes += "  and " + std::to_string(more) + " more call stacks\n";
     return why;
 }
@@ -210,12 +210,11 @@ void Judge::judge_faults(const OpenScope& scope, Verdict& verdict, const char* f
     }
 }
 
-Verdict Judge::judge(OpenScope& scope, Range range, const char* file, unsigned line, const void* stack_begin)
+Verdict Judge::judge(OpenScope& scope, Range range, bool leaves_nothing, const char* file, unsigned line,
+                     const void* stack_begin)
 {
     Verdict verdict;
-    verdict.name = scope.name;
-    const bool leaves_nothing = scope.expected.empty() && counts(range.first).blocks == 0; // most, and cheap
-    if (!leaves_nothing || options_.policy == Policy::growth)
+    if (!leaves_nothing || !scope.expected.empty() || options_.policy == Policy::growth)
         judge_blocks(scope, range, verdict, file, line, stack_begin);
     judge_faults(scope, verdict, file, line);
     failing_blocks_ += verdict.left.blocks;

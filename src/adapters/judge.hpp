@@ -39,7 +39,8 @@ struct OpenScope {
     std::string name;
     Generation first{};
     by_this_thread_and_its_children judged{Generation{}};
-    std::vector<Inner> inner;
+    bool is_suite = false;    ///< scopes have been open within it
+    std::vector<Inner> inner; ///< of those, the ones that left something
     std::vector<ExpectedLeak> expected;
     RunnerFrames runner;
 
@@ -48,6 +49,7 @@ struct OpenScope {
         name = its_name;
         first = its_first;
         judged = by_this_thread_and_its_children(first);
+        is_suite = false;
         inner.clear();
         expected.clear();
     }
@@ -61,9 +63,10 @@ public:
     [[nodiscard]] const TestOptions& options() const noexcept { return options_; }
     [[nodiscard]] Baseline& baseline() noexcept { return baseline_; }
 
-    /// What the scope left in the range, and wrong releases by its threads since the last that was judged. `file` and
-    /// `line` are for findings that have none; `stack_begin` is as for RunnerFrames::search.
-    [[nodiscard]] Verdict judge(OpenScope& scope, Range range, const char* file, unsigned line,
+    /// What the scope left in the range, and wrong releases by its threads since the last that was judged.
+    /// `leaves_nothing`: nothing of the range is alive, whose it ever was. `file` and `line` are for findings that have
+    /// none; `stack_begin` is as for RunnerFrames::search.
+    [[nodiscard]] Verdict judge(OpenScope& scope, Range range, bool leaves_nothing, const char* file, unsigned line,
                                 const void* stack_begin);
 
     /// Whether the block is meant, whoever left it.

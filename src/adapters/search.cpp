@@ -5,7 +5,6 @@
 #include "record/recorder.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace heapmark::adapters {
 
@@ -13,8 +12,24 @@ namespace {
 
 using Word = std::uintptr_t;
 
+Word* word_at(Word address) { return reinterpret_cast<Word*>(address); } // NOLINT(performance-no-int-to-ptr)
+
+bool is_live(Word address)
+{
+    record::Sizes sizes;
+    return address % 16 == 0 && record::is_live(record::find_block(word_at(address), sizes).kind());
+}
+
+bool is_born_since(Generation first, Word address)
+{
+    const Snapshot block = block_around(word_at(address));
+    return !block.empty() && block[0].generation >= first;
+}
+
+} // namespace
+
 /// Words of the stack, each of which is zero for a while.
-class Blanked {
+class RunnerFrames::Blanked {
 public:
     ~Blanked()
     {
@@ -39,51 +54,46 @@ private:
     std::vector<Kept> kept_;
 };
 
-Word* word_at(Word address) { return reinterpret_cast<Word*>(address); } // NOLINT(performance-no-int-to-ptr)
-
-bool is_live(Word address)
-{
-    record::Sizes sizes;
-    return address % 16 == 0 && record::is_live(record::find_block(word_at(address), sizes).kind());
-}
-
-bool is_born_since(Generation first, Word address)
-{
-    const Snapshot block = block_around(word_at(address));
-    return !block.empty() && block[0].generation >= first;
-}
-
-} // namespace
-
 // From test to test most is as it was, so only what is not is looked at.
-void RunnerFrames::remember(const void* begin)
+void RunnerFrames::remember(const void* begin, const RunnerFrames* suite)
 {
     constexpr std::size_t words_max = 8192; // main and a framework need some hundreds
-    constexpr std::size_t part = 16;
     const platform::StackBounds& stack = platform::thread_state.stack;
     const Word first = reinterpret_cast<Word>(begin) / sizeof(Word) * sizeof(Word);
-    if (first != begin_) {
-        words_.clear();
+    Word end = stack.high;
+    const auto end_before = [first, &end](Word address) {
+        if (address > first && address < end) end = address;
+    };
+    end_before(platform::entry_stack_pointer()); // beyond are the program's arguments
+    if (suite != nullptr) end_before(suite->begin_);
+    suite_ = suite;
+    const bool known = first >= stack.low && first < end;
+    const std::size_t count = known ? std::min((end - first) / sizeof(Word), words_max) : 0;
+    if (first != begin_ || count != words_.size()) {
+        words_.assign(count, 0);
         pointers_.clear();
         begin_ = first;
-        if (first < stack.low || first >= stack.high) return;
-        const Word entry = platform::entry_stack_pointer();
-        const Word end = entry > first && entry < stack.high ? entry : stack.high;
-        words_.resize(std::min((end - first) / sizeof(Word), words_max) / part * part);
     }
     pointers_.erase(std::remove_if(pointers_.begin(), pointers_.end(),
                                    [this](std::uint32_t i) {
                                        return words_[i] != *word_at(begin_ + i * sizeof(Word)) || !is_live(words_[i]);
                                    }),
                     pointers_.end());
-    for (std::size_t i = 0; i < words_.size(); i += part) {
-        const Word* const now = word_at(begin_ + i * sizeof(Word));
-        if (std::memcmp(now, &words_[i], part * sizeof(Word)) == 0) continue;
-        for (std::size_t j = i; j < i + part; ++j) {
-            if (now[j - i] == words_[j]) continue;
-            words_[j] = now[j - i];
-            if (is_live(words_[j])) pointers_.push_back(static_cast<std::uint32_t>(j));
-        }
+    for (std::size_t i = 0; i < count; ++i) {
+        const Word now = *word_at(begin_ + i * sizeof(Word));
+        if (now == words_[i]) continue;
+        words_[i] = now;
+        if (is_live(now)) pointers_.push_back(static_cast<std::uint32_t>(i));
+    }
+}
+
+void RunnerFrames::blank_stale(Generation first, Blanked& blanked) const
+{
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+        Word* const word = word_at(begin_ + i * sizeof(Word));
+        if (*word == words_[i] && std::find(pointers_.begin(), pointers_.end(), i) == pointers_.end() &&
+            is_born_since(first, *word))
+            blanked.blank(word);
     }
 }
 
@@ -96,12 +106,9 @@ Explanation RunnerFrames::search(const Snapshot& snapshot, Generation first, con
     ExplainOptions options;
     options.stack_begin = is_on_this_stack ? word_at(begin_) : stack_begin;
     Blanked blanked;
-    for (std::size_t i = 0; i < words_.size() && is_on_this_stack; ++i) {
-        Word* const word = word_at(begin_ + i * sizeof(Word));
-        if (*word == words_[i] && std::find(pointers_.begin(), pointers_.end(), i) == pointers_.end() &&
-            is_born_since(first, *word))
-            blanked.blank(word);
-    }
+    if (is_on_this_stack)
+        for (const RunnerFrames* frames = this; frames != nullptr; frames = frames->suite_)
+            if (frames->begin_ >= begin_) frames->blank_stale(first, blanked);
     return explain(snapshot, options);
 }
 

@@ -65,7 +65,7 @@ struct TestSession::State {
     std::list<OpenScope> open;   ///< a list: dead elements of a vector would seem to hold blocks
     std::list<OpenScope> spare;  ///< ended ones, with their memory, for those to come
     std::list<Finding> findings; ///< of all tests, for SARIF
-    std::list<Verdict> verdicts; ///< of all tests, for JUnit
+    std::list<adapters::NamedVerdict> verdicts; ///< of all tests, for JUnit
     TestSession* previous = nullptr;
 
     explicit State(const TestOptions& options) : judge(options) {}
@@ -112,7 +112,8 @@ void TestSession::enter(const std::string& name, const void* runner)
     if (state_->spare.empty()) state_->spare.emplace_back();
     open.splice(open.end(), state_->spare, state_->spare.begin());
     record::keep_released(false);
-    if (options().policy == Policy::lost) open.back().runner.remember(runner);
+    if (options().policy == Policy::lost)
+        open.back().runner.remember(runner, open.size() == 1 ? nullptr : &std::prev(open.end(), 2)->runner);
     open.back().begin(name, mark(name.c_str()));
 }
 
@@ -132,18 +133,21 @@ void TestSession::enter(const std::string& name, const void* runner)
     const void* const callers = static_cast<void**>(__builtin_frame_address(0)) + 2; // after the return address
     state_->spare.splice(state_->spare.begin(), state_->open, std::prev(state_->open.end()));
     OpenScope& scope = state_->spare.front();
-    const adapters::Range range{scope.first, next(mark(), -1)};
+    // Most tests leave nothing that later blocks would have to be told from.
+    const bool leaves_nothing = counts(scope.first).blocks == 0;
+    const adapters::Range range{scope.first, leaves_nothing ? current_generation() : next(mark(), -1)};
     const Allocations used = allocations(range.first, range.last, Threads::this_one_and_its_children);
-    Verdict verdict = state_->judge.judge(scope, range, file, line, callers);
+    Verdict verdict = state_->judge.judge(scope, range, leaves_nothing, file, line, callers);
     verdict.used = used;
-    if (!state_->open.empty()) state_->open.back().inner.push_back({range, scope.judged});
+    if (!state_->open.empty()) state_->open.back().is_suite = true;
+    if (!state_->open.empty() && !leaves_nothing) state_->open.back().inner.push_back({range, scope.judged});
     if (options().github)
         for (const Finding& finding : verdict.failures)
             verdict.notes += adapters::github_annotation(finding, options().source_root);
     if (!options().sarif.empty())
         state_->findings.insert(state_->findings.end(), verdict.failures.begin(), verdict.failures.end());
-    const bool is_suite = !scope.inner.empty(); // no test, so it is told of only where it has left something
-    if (!options().junit.empty() && (!is_suite || verdict.failed())) state_->verdicts.push_back(verdict);
+    if (!options().junit.empty() && (!scope.is_suite || verdict.failed()))
+        state_->verdicts.push_back({scope.name, verdict});
     return verdict;
 }
 

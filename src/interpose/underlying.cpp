@@ -113,7 +113,7 @@ void keep(void* block) noexcept
     constexpr std::size_t kept_bytes_max = std::size_t{4} << 20;
     constexpr std::size_t block_bytes_max = std::size_t{64} << 10;
     if (block == nullptr) return;
-    const std::size_t bytes = underlying.usable_size(block);
+    const std::size_t bytes = usable_bytes(block, block_bytes_max);
     if (bytes > block_bytes_max || kept_bytes.load(std::memory_order_relaxed) > kept_bytes_max)
         free_underneath(block);
     else

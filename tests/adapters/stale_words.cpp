@@ -61,7 +61,7 @@ struct Run {
 };
 
 /// A runner whose frame has addresses of freed blocks while it runs a test.
-[[gnu::noinline]] Run run(bool tells_of_frames, void* (*keep)())
+[[gnu::noinline]] Run run(bool tells_of_frames, void* (*keep)(), bool in_suite = false)
 {
     heapmark::TestOptions options;
     options.policy = heapmark::Policy::lost;
@@ -73,11 +73,13 @@ struct Run {
     for (void*& block : freed) block = make();
     for (void* block : freed) std::free(block);
     heapmark::escape(&freed[0]);
+    if (in_suite) begin(session, tells_of_frames);
     begin(session, tells_of_frames);
     void* volatile given = keep == nullptr ? nullptr : keep();
     if (keep == nullptr) run.in_those_places = lose(freed);
     heapmark::wipe_dead_stack();
     run.verdict = session.leave();
+    if (in_suite) static_cast<void>(session.leave());
     run.given = given;
     heapmark::escape(&freed[0]);
     return run;
@@ -89,6 +91,14 @@ TEST_CASE("what a runner's frame contained before the test holds nothing of the 
 {
     const Run told = run(true, nullptr);
     REQUIRE_MESSAGE(told.in_those_places == blocks, "malloc did not use the places again, so nothing is tried here");
+    CHECK(told.verdict.left.blocks == blocks);
+    CHECK(told.verdict.held.blocks == 0);
+}
+
+TEST_CASE("so does what was there before the suite")
+{
+    const Run told = run(true, nullptr, true);
+    REQUIRE(told.in_those_places == blocks);
     CHECK(told.verdict.left.blocks == blocks);
     CHECK(told.verdict.held.blocks == 0);
 }
