@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // heapmark run -- PROGRAM ...: becomes the program, with the preload library in front.
 #include "program/commands.hpp"
+#include "program/preloadable.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -55,6 +56,9 @@ std::string all_options(const Arguments& arguments)
 
 int run(const Arguments& arguments)
 {
+    // A program that went unwatched would pass for one that leaves nothing.
+    const std::string reason = why_not_preloadable(find_program(arguments.program[0]));
+    if (!reason.empty()) throw std::runtime_error(reason);
     const std::string library = find_preload_library().string();
     if (library.find_first_of(": ") != std::string::npos) // ld.so(8) splits the list at both
         throw std::runtime_error("no colon or blank may be in the path of the preload library: " + library);
@@ -90,7 +94,8 @@ void add_run(CLI::App& app, Command& chosen)
         ->allow_extra_args(false);
     command->add_option("PROGRAM", arguments->program, "The program and its arguments, after --")->required();
     command->footer(
-        "Exit status: the program's; 2 when heapmark has an error, 126 or 127 when the program cannot run.");
+        "Exit status: the program's; 2 when heapmark has an error or cannot get into the program, 126 or 127 when the "
+        "program cannot run.");
     command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 

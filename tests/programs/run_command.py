@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""heapmark run: which programs it refuses, because they would go unwatched, whose arguments are whose, and what is said of
+a process that ends without a report.
+
+Usage: run_command.py HEAPMARK PRELOAD ENDINGS ENDINGS_STATIC WORK_FOLDER
+"""
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+
+heapmark, preload, endings, endings_static = sys.argv[1:5]
+work = pathlib.Path(sys.argv[5]).resolve()
+
+
+def run(*words, options: str = "", **more) -> subprocess.CompletedProcess:
+    environment = {key: value for key, value in os.environ.items() if key != "HEAPMARK_OPTIONS"}
+    if options:
+        environment["HEAPMARK_OPTIONS"] = options
+    return subprocess.run([heapmark, "run", *map(str, words)], env=environment | more.pop("env", {}), capture_output=True,
+                          text=True, check=False, **more)
+
+
+def program_file(name: str, data: bytes, mode: int = 0o755) -> pathlib.Path:
+    path = work / name
+    path.write_bytes(data)
+    path.chmod(mode)
+    return path
+
+
+def elf(kind: int, bits: int, machine: int) -> bytes:
+    """A header without any segment."""
+    return struct.pack("<4sBBBB8xHHIQQQIHHHHHH", b"\x7fELF", bits, 1, 1, 0, kind, machine, 1, 0, 64, 0, 0, 64, 56, 0, 64, 0,
+                       0) + bytes(300)
+
+
+def check_unwatched() -> None:
+    """It would say nothing of them, so it says so, with the remedy, and does not start them."""
+    script = program_file("script", f"#! {endings_static} return\n".encode())
+    script_of_script = program_file("script_of_script", f"#!{script}\n".encode())
+    for program in (endings_static, script, script_of_script, program_file("static_pie", elf(3, 2, 62))):
+        done = run("--", program, "return")
+        assert done.returncode == 2 and not done.stdout, (program, done)
+        assert "is statically linked" in done.stderr and "link it dynamically" in done.stderr, done
+    assert f"{endings_static}, which runs {script}, is statically" in run("--", script).stderr
+    for data in (elf(2, 1, 3), elf(2, 2, 183)):
+        done = run("--", program_file("foreign", data))
+        assert done.returncode == 2 and "not of the architecture" in done.stderr, done
+    # Found as execvp does.
+    done = run("--", "static_pie", env={"PATH": f"/nonexistent:{work}"})
+    assert done.returncode == 2 and f"{work}/static_pie is statically" in done.stderr, done
+
+
+def check_set_uid() -> None:
+    if os.getuid() != 0:
+        print("not root: no set-uid program can be made")
+        return
+    other = work / "other"
+    shutil.copy(endings, other)
+    os.chown(other, 65534, 0)
+    other.chmod(0o4755)
+    done = run("--", other, "return")
+    if done.returncode == 0:
+        assert "ended\n" in done.stderr, done # a folder where set-uid does nothing
+        return
+    assert done.returncode == 2 and "is set-uid" in done.stderr, done
+    os.chown(other, 0, 0) # one's own is not
+    other.chmod(0o4755)
+    assert "ended\n" in run("--", other, "return").stderr
+
+
+def check_watched() -> None:
+    plain = program_file("plain", b"#!/bin/sh -e\nexec " + endings.encode() + b" return\n")
+    for words in ((endings, "return"), (plain,), ("/lib64/ld-linux-x86-64.so.2", endings, "return")):
+        done = run("--", *words)
+        assert done.returncode == 0 and "1 block, 321 bytes" in done.stderr, (words, done)
+
+
+if __name__ == "__main__":
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    for check in [value for name, value in sorted(globals().items()) if name.startswith("check_")]:
+        check()
+        print(f"{check.__name__}: well")
