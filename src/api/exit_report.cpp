@@ -36,6 +36,10 @@ constinit char start_folder[PATH_MAX] =
     {}; ///< what a relative path of the report is relative to, wherever the program goes
 constinit Generation first_generation{}; ///< of this process: a forked child does not answer for its parent's blocks
 
+/// Set when the process begins, since it may leave in a signal handler.
+constinit pid_t first_process = 0;
+constinit char first_output_path[PATH_MAX] = {};
+
 void in_forked_child()
 {
     is_forked_child = true;
@@ -55,6 +59,8 @@ std::string output_path(std::string_view pattern)
     return path.front() == '/' || start_folder[0] == '\0' ? path : std::string(start_folder) + "/" + path;
 }
 
+int open_output(const char* path) { return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666); }
+
 void write_out(const std::string& text)
 {
     const std::string_view pattern = platform::options().output;
@@ -62,7 +68,7 @@ void write_out(const std::string& text)
     std::string path;
     if (!pattern.empty()) {
         path = output_path(pattern);
-        descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        descriptor = open_output(path.c_str());
     }
     const int error = descriptor < 0 ? errno : platform::write_all(descriptor, text);
     if (error != 0 && !pattern.empty()) {
@@ -134,8 +140,28 @@ std::string accounting_in_words(const Accounting& accounting, std::size_t most_r
     return status;
 }
 
+/// Not of forked children, whose custom it is to leave so, nor a report in place of the line: it is a signal handler as
+/// often as not, which may have come in the middle of anything.
+void tell_of_leaving(const char* by) noexcept
+{
+    if (getpid() != first_process) return;
+    const int saved_errno = errno;
+    platform::Line line;
+    line << "heapmark: process " << static_cast<std::uint64_t>(first_process) << " (" << program_invocation_short_name
+         << ") ended by " << by << ", so there is no report; "
+         << (platform::options().trace.empty() ? "heapmark run --trace FILE keeps what it allocates and frees"
+                                               : "heapmark match prints what leaked by its trace")
+         << "\n";
+    const bool to_file = first_output_path[0] != '\0';
+    const int descriptor = to_file ? open_output(first_output_path) : STDERR_FILENO;
+    if (descriptor >= 0) platform::write_all(descriptor, line.text());
+    if (to_file && descriptor >= 0) close(descriptor);
+    errno = saved_errno;
+}
+
 void report_at_exit()
 {
+    platform::at_process_leave = nullptr;
     const int saved_errno = errno;
     wipe_dead_stack();
     const int status = write_report();
@@ -169,7 +195,13 @@ void abort_on_fault(const record::FaultDetail& detail)
     if (platform::options().explain_at_exit != 0) clear_new_blocks();
     const platform::Guard guard;
     if (getcwd(start_folder, sizeof start_folder) == nullptr) start_folder[0] = '\0';
+    first_process = getpid();
+    if (!platform::options().output.empty()) {
+        const std::string path = output_path(platform::options().output);
+        if (path.size() < sizeof first_output_path) path.copy(first_output_path, path.size());
+    }
     platform::at_process_end = report_at_exit;
+    platform::at_process_leave = tell_of_leaving;
     pthread_atfork(nullptr, nullptr, in_forked_child);
 }
 

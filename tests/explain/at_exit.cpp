@@ -36,6 +36,7 @@ void stay_deaf()
 int play(const std::string& part)
 {
     std::printf("said by the program");
+    if (part == "leaves") _exit(6);
     if (part == "held") kept = std::malloc(77);
     heapmark::escape(&kept);
     if (part == "lost" || part == "child") lose();
@@ -112,6 +113,10 @@ int main(int count, char** arguments)
     const Run deaf = with("deaf", asked);
     EXPECT_EQ(deaf.status, 41);
     EXPECT(deaf.says("could not check: thread"));
+
+    const Run leaves = with("leaves", asked);
+    EXPECT_EQ(leaves.status, 6);
+    EXPECT(leaves.says("ended by _exit, so there is no report"));
 
     EXPECT_EQ(with("lost", "explain_at_exit=1").status, 3);
     EXPECT_EQ(with("deaf", "explain_at_exit=1").status, 3);

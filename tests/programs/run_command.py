@@ -7,6 +7,7 @@ Usage: run_command.py HEAPMARK PRELOAD ENDINGS ENDINGS_STATIC WORK_FOLDER
 """
 import os
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -77,6 +78,35 @@ def check_watched() -> None:
     for words in ((endings, "return"), (plain,), ("/lib64/ld-linux-x86-64.so.2", endings, "return")):
         done = run("--", *words)
         assert done.returncode == 0 and "1 block, 321 bytes" in done.stderr, (words, done)
+
+
+def check_endings() -> None:
+    """A report, or a line that says why there is none; the exit status is the program's own."""
+    no_report = r"heapmark: process \d+ \(programs_endings\) ended by {}, so there is no report; .*\n"
+    traced = work / "trace"
+    for way in ("exit", "quick_exit"):
+        done = run("--", endings, way)
+        assert done.returncode == 5 and "ended\n" in done.stderr and "1 block, 321 bytes" in done.stderr, (way, done)
+    for way, by in {"_exit": "_exit", "_Exit": "_Exit", "handler": "_exit", "thread": "_exit", "exit_handler": "_exit"}.items():
+        done = run("--", endings, way)
+        assert done.returncode == 5 and re.fullmatch(no_report.format(by), done.stderr), (way, done)
+        assert "heapmark run --trace FILE" in done.stderr, done
+    done = run("--trace", traced, "--", endings, "_exit")
+    assert re.fullmatch(no_report.format("_exit"), done.stderr) and "heapmark match" in done.stderr, done
+    matched = subprocess.run([heapmark, "match", str(traced)], capture_output=True, text=True, check=False)
+    assert matched.returncode == 1 and "321 bytes" in matched.stdout, matched
+    # Where the report would have been.
+    done = run("--", endings, "_exit", options=f"output={work}/report.%p")
+    written, = work.glob("report.*")
+    assert not done.stderr and re.fullmatch(no_report.format("_exit"), written.read_text()), done
+    # Children that leave so say nothing.
+    for way in ("fork", "vfork"):
+        done = run("--", endings, way)
+        assert done.returncode == 5 and "_exit" not in done.stderr and done.stderr.count("ended\n") == 1, (way, done)
+    assert not run("--options", "report_at_exit=0", "--", endings, "_exit").stderr
+    # The report's own way to end the process is not told.
+    done = run("--", endings, "lose", options="explain_at_exit=1:lost_exit_code=7")
+    assert done.returncode == 7 and "no report" not in done.stderr, done
 
 
 if __name__ == "__main__":
