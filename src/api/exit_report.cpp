@@ -149,7 +149,7 @@ void tell_of_leaving(const char* by) noexcept
     platform::Line line;
     line << "heapmark: process " << static_cast<std::uint64_t>(first_process) << " (" << program_invocation_short_name
          << ") ended by " << by << ", so there is no report; "
-         << (platform::options().trace.empty() ? "heapmark run --trace FILE keeps what it allocates and frees"
+         << (platform::options().trace.empty() ? "heapmark run --trace FILE PROGRAM keeps what it allocates and frees"
                                                : "heapmark match prints what leaked by its trace")
          << "\n";
     const bool to_file = first_output_path[0] != '\0';

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// heapmark run -- PROGRAM ...: becomes the program, with the preload library in front.
+// heapmark run PROGRAM ...: becomes the program, with the preload library in front.
 #include "program/commands.hpp"
 #include "program/preloadable.hpp"
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <span>
+#include <string_view>
 #include <unistd.h>
 
 namespace heapmark::program {
@@ -19,8 +22,21 @@ namespace fs = std::filesystem;
 struct Arguments {
     std::string trace;
     std::vector<std::string> options;
-    std::vector<std::string> program;
+    std::span<char* const> program; ///< with its arguments
 };
+
+/// How many of the words after "run" come before the program: options, and values of options.
+std::size_t count_own(const CLI::App& command, std::span<char* const> words)
+{
+    std::size_t count = 0;
+    for (; count < words.size(); ++count) {
+        const std::string_view word = words[count];
+        if (word == "--" || word.size() < 2 || word.front() != '-') break;
+        const CLI::Option* const option = command.get_option_no_throw(std::string(word)); // none for --trace=FILE
+        if (option != nullptr && option->get_items_expected_max() > 0) ++count;
+    }
+    return std::min(count, words.size());
+}
 
 /// Beside this program, as in a build folder, or in the lib folder of its installation.
 fs::path find_preload_library()
@@ -66,18 +82,15 @@ int run(const Arguments& arguments)
     setenv("LD_PRELOAD", (others.empty() ? library : library + ":" + others).c_str(), 1);
     setenv("HEAPMARK_OPTIONS", all_options(arguments).c_str(), 1);
 
-    std::vector<char*> words;
-    for (const std::string& word : arguments.program) words.push_back(const_cast<char*>(word.c_str()));
-    words.push_back(nullptr);
-    execvp(words[0], words.data());
+    execvp(arguments.program[0], arguments.program.data()); // they end as main's do, with a null pointer
     const int error = errno;
-    std::cerr << "heapmark run: " << words[0] << ": " << std::strerror(error) << "\n";
+    std::cerr << "heapmark run: " << arguments.program[0] << ": " << std::strerror(error) << "\n";
     return error == ENOENT ? 127 : 126; // as shells and env(1)
 }
 
 } // namespace
 
-void add_run(CLI::App& app, Command& chosen)
+std::size_t add_run(CLI::App& app, Command& chosen, std::span<char* const> words)
 {
     const auto arguments = std::make_shared<Arguments>();
     CLI::App* const command = app.add_subcommand("run", "Run a program under heapmark, which was not built with it");
@@ -92,11 +105,19 @@ void add_run(CLI::App& app, Command& chosen)
         ->expected(1)
         ->take_all()
         ->allow_extra_args(false);
-    command->add_option("PROGRAM", arguments->program, "The program and its arguments, after --")->required();
+    CLI::Option* const program =
+        command->add_option("PROGRAM", "The program, and after it its arguments; -- may come before it");
     command->footer(
         "Exit status: the program's; 2 when heapmark has an error or cannot get into the program, 126 or 127 when the "
         "program cannot run.");
     command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+    if (words.size() < 2 || std::string_view(words[1]) != "run") return words.size();
+    const std::size_t own = 2 + count_own(*command, words.subspan(2));
+    arguments->program = words.subspan(own);
+    if (!arguments->program.empty() && std::string_view(arguments->program[0]) == "--")
+        arguments->program = arguments->program.subspan(1);
+    program->required(arguments->program.empty());
+    return own;
 }
 
 } // namespace heapmark::program

@@ -73,6 +73,25 @@ def check_set_uid() -> None:
     assert "ended\n" in run("--", other, "return").stderr
 
 
+def check_arguments() -> None:
+    """All after the program is the program's, whatever it looks like; -- may come before it."""
+    words = ["--trace", "-x", "--help", "match", "run", "--", "[a,b]", "[]", "", "++", "%%", "-", "a b", "--no-such=1"]
+    code = "import sys; print(sys.argv[1:])"
+    for own in ([], ["--"], ["--options", "depth=3"], ["--options=depth=3", "--trace", work / "arguments", "--"]):
+        done = run(*own, sys.executable, "-c", code, *words, options="report_at_exit=0")
+        assert done.returncode == 0 and done.stdout == f"{words}\n", (own, done)
+    for name in ("match", "-dashed"): # names of commands, and such as look like options
+        shutil.copy(endings, work / name)
+        path = {"PATH": f"{work}:{os.environ['PATH']}"}
+        assert run("--", name, "exit", env=path).returncode == 5
+    assert run("match", "exit", env=path).returncode == 5
+    for wrong in ([], ["--"], ["--trace"], ["--trace", "x"], ["--no-such", "true"]):
+        done = run(*wrong)
+        assert done.returncode == 2 and done.stderr.startswith("heapmark: "), (wrong, done)
+    done = run("--help")
+    assert done.returncode == 0 and "PROGRAM" in done.stdout, done
+
+
 def check_watched() -> None:
     plain = program_file("plain", b"#!/bin/sh -e\nexec " + endings.encode() + b" return\n")
     for words in ((endings, "return"), (plain,), ("/lib64/ld-linux-x86-64.so.2", endings, "return")):
