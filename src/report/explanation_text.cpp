@@ -142,7 +142,7 @@ void append_held(std::string& out, const Cluster& cluster, TextContext& context)
     out += "\n" + context.paint(Ink::group, "held: " + count_of(cluster.blocks.size(), "block") + ", " +
                                                 bytes_in_words(cluster.blocks.bytes()));
     out += "  by " + path_in_words(cluster.path, context.names) + "\n";
-    out += "  let go of it in: " + pointer_to_cut(cluster.path, context.names) + "\n";
+    out += "  drop the pointer in: " + pointer_to_cut(cluster.path, context.names) + "\n";
     if (cluster.entries > 1) out += "  which points to " + grouped_digits(cluster.entries) + " of them\n";
     if (!cluster.path.steps.empty()) append_stack(out, cluster.path.steps.back().block.stack, context);
 }
