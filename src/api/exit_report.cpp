@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // What HEAPMARK_OPTIONS asks for at the end of the process, and at a fault.
+#include "analyse/accounts.hpp"
 #include "api/color.hpp"
 #include "api/explain_printing.hpp"
 #include "api/faults.hpp"
-#include "analyse/accounts.hpp"
 #include "platform/options.hpp"
 #include "platform/process_end.hpp"
 #include "platform/thread_state.hpp"
 #include "report/accounting.hpp"
+#include "report/left_out.hpp"
 #include "report/text.hpp"
 #include "report/words.hpp"
 #include "symbolise/symbolise.hpp"
@@ -100,6 +101,18 @@ std::string accounting_in_words(const Accounting& accounting, std::size_t most_r
            report::module_table(analyse::by_module(accounting, names), AccountingForm::text);
 }
 
+/// A blank line follows a part of more than one line.
+struct Parts {
+    std::string text;
+    bool gap = false;
+
+    void add(const std::string& part)
+    {
+        text += (gap ? "\n" : "") + part;
+        gap = part.find('\n') + 1 != part.size();
+    }
+};
+
 /// Apart from report_at_exit(), so that its frame comes to lie where that has cleared: what ended functions have left in
 /// the unused parts of a frame would seem to hold blocks.
 [[gnu::noinline]] int write_report()
@@ -109,29 +122,33 @@ std::string accounting_in_words(const Accounting& accounting, std::size_t most_r
     try {
         const TextOptions options;
         const bool color = wants_color(options);
-        std::string text =
-            "heapmark: process " + std::to_string(getpid()) + " (" + program_invocation_short_name + ") ended\n";
+        analyse::Names& names = symbolise::process_names();
         const Snapshot all = survivors(first_generation);
         const Snapshot left =
             options.plumbing ? all : all.filter([](const Block& block) { return !is_kept_by_c_library(block); });
-        if (platform::options().report_at_exit != 0)
-            text += report::survivors_text(left, options, color, symbolise::process_names());
-        if (platform::options().report_at_exit != 0 && mappings_recorded())
-            text += "\nmemory that is still mapped:\n" +
-                    report::survivors_text(mapped(first_generation), options, color, symbolise::process_names()) + "\n";
-        if (platform::options().report_at_exit != 0 && platform::options().accounting != 0)
-            text += "\n" + accounting_in_words(accounting(), options.max_groups) + "\n";
+        Parts parts;
+        report::LeftOut left_out;
+        parts.add("heapmark: process " + std::to_string(getpid()) + " (" + program_invocation_short_name + ") ended\n");
+        if (platform::options().report_at_exit != 0) {
+            parts.add(report::survivors_part(left, options, color, names, left_out));
+            if (mappings_recorded())
+                parts.add("memory that is still mapped:\n" +
+                          report::survivors_part(mapped(first_generation), options, color, names, left_out));
+            if (platform::options().accounting != 0) parts.add(accounting_in_words(accounting(), options.max_groups));
+        }
         if (platform::options().explain_at_exit != 0) {
             const Explanation why = explain(left);
-            text += explanation_in_words(why, options, color);
+            parts.add(explanation_in_words(why, options, color, left_out));
             status = status_after(why);
         }
         if (left.size() != all.size())
-            text += "\nleft out: " + report::count_of(all.size() - left.size(), "block") + ", " +
-                    report::bytes_in_words(all.bytes() - left.bytes()) +
-                    ", of the C library and of libraries' constructors; HEAPMARK_OPTIONS=plumbing=1 shows them\n";
-        text += report::faults_text(faults(), options, color, symbolise::process_names());
-        write_out(text);
+            left_out.add(report::count_of(all.size() - left.size(), "block") + " (" +
+                             report::bytes_in_words(all.bytes() - left.bytes()) +
+                             ") of the C library and of libraries' constructors",
+                         "plumbing=1");
+        parts.add(report::faults_part(faults(), options, color, names, left_out));
+        left_out.append_to(parts.text, report::Paint(color));
+        write_out(parts.text);
     } catch (const std::exception& exception) {
         platform::Line line;
         line << "heapmark: no report at exit: " << exception.what() << "\n";

@@ -156,6 +156,15 @@ std::string path_in_words(const Path& path, analyse::Names& names)
 
 std::string explanation_text(const ExplanationView& why, const TextOptions& options, bool color, analyse::Names& names)
 {
+    LeftOut left_out;
+    std::string out = explanation_part(why, options, color, names, left_out);
+    left_out.append_to(out, Paint(color));
+    return out;
+}
+
+std::string explanation_part(const ExplanationView& why, const TextOptions& options, bool color, analyse::Names& names,
+                             LeftOut& left_out)
+{
     TextContext context{options, Paint(color), names};
     std::string out;
     if (!why.problem.empty())
@@ -179,10 +188,8 @@ std::string explanation_text(const ExplanationView& why, const TextOptions& opti
         else
             append_held(out, why.clusters[i - lost.size()], context);
     }
-    LeftOut left_out;
     if (shown < all) left_out.add(count_of(all - shown, "group"), "max_groups=0");
     left_out.add_folded_frames(context);
-    left_out.append_to(out, context);
     return out;
 }
 
