@@ -169,7 +169,7 @@ std::string TestSession::describe(const Snapshot& snapshot) const
     std::string text;
     for (const Snapshot& stack : adapters::by_stack_of(snapshot))
         text += adapters::in_words(stack) + "\n" +
-                adapters::stack_lines(adapters::names_of(stack[0].stack), options().source_root);
+                suppress::stack_lines(suppress::names_of(stack[0].stack), options().source_root);
     return text;
 }
 
