@@ -3,6 +3,7 @@
 #include "adapters/ci_forms.hpp"
 #include "adapters/finding_text.hpp"
 #include "adapters/judge.hpp"
+#include "platform/options.hpp"
 #include "record/recorder.hpp"
 
 #include <heapmark/adapter.hpp>
@@ -77,6 +78,7 @@ TestSession::TestSession(const TestOptions& options)
     make_output_buffer();
     state_ = new State(options);
     state_->previous = newest_session;
+    platform::tests_are_judged = true;
     newest_session = this;
     if (options.policy == Policy::lost) clear_new_blocks();
 }

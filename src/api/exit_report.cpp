@@ -4,6 +4,7 @@
 #include "api/color.hpp"
 #include "api/explain_printing.hpp"
 #include "api/faults.hpp"
+#include "api/meant.hpp"
 #include "platform/options.hpp"
 #include "platform/process_end.hpp"
 #include "platform/thread_state.hpp"
@@ -36,6 +37,8 @@ constinit bool is_forked_child = false;
 constinit char start_folder[PATH_MAX] =
     {}; ///< what a relative path of the report is relative to, wherever the program goes
 constinit Generation first_generation{}; ///< of this process: a forked child does not answer for its parent's blocks
+
+constinit Meant* meant = nullptr; ///< for the whole process; nullptr: nothing is suppressed
 
 /// Set when the process begins, since it may leave in a signal handler.
 constinit pid_t first_process = 0;
@@ -94,6 +97,39 @@ int status_after(const Explanation& why)
     return why.complete() ? code : code + 1;
 }
 
+/// A line for options that are given and followed by nobody; "" for none.
+std::string options_without_effect()
+{
+    if (platform::tests_are_judged) return {};
+    const platform::Options& given = platform::options();
+    const platform::Options unset;
+    std::string keys;
+    for (const auto& [key, is_given] : {std::pair{"policy", given.policy != unset.policy},
+                                        {"baseline", !given.baseline.empty()},
+                                        {"update_baseline", given.update_baseline != unset.update_baseline},
+                                        {"repeats", given.repeats != unset.repeats},
+                                        {"github", given.github != unset.github},
+                                        {"sarif", !given.sarif.empty()},
+                                        {"junit", !given.junit.empty()}})
+        if (is_given) keys += (keys.empty() ? "" : ", ") + std::string(key);
+    if (keys.empty()) return {};
+    return "without effect in HEAPMARK_OPTIONS, since only test adapters follow it and none ran here: " + keys + "\n";
+}
+
+/// The same of options that need another one, at the start: there may be no report.
+void tell_of_missing_options()
+{
+    const platform::Options& given = platform::options();
+    const auto tell = [](std::string_view key, std::string_view needed) {
+        platform::Line line;
+        line << "heapmark: " << key << " in HEAPMARK_OPTIONS has no effect without " << needed << "\n";
+        platform::write_all(STDERR_FILENO, line.text());
+    };
+    if (given.lost_exit_code != 0 && given.explain_at_exit == 0) tell("lost_exit_code", "explain_at_exit=1");
+    if (!given.output.empty() && given.report_at_exit == 0 && given.explain_at_exit == 0 && given.abort_on_fault == 0)
+        tell("output", "report_at_exit=1 or explain_at_exit=1");
+}
+
 std::string accounting_in_words(const Accounting& accounting, std::size_t most_rows)
 {
     analyse::Names& names = symbolise::process_names();
@@ -108,6 +144,7 @@ struct Parts {
 
     void add(const std::string& part)
     {
+        if (part.empty()) return;
         text += (gap ? "\n" : "") + part;
         gap = part.find('\n') + 1 != part.size();
     }
@@ -124,8 +161,16 @@ struct Parts {
         const bool color = wants_color(options);
         analyse::Names& names = symbolise::process_names();
         const Snapshot all = survivors(first_generation);
-        const Snapshot left =
+        Snapshot left =
             options.plumbing ? all : all.filter([](const Block& block) { return !is_kept_by_c_library(block); });
+        const Counts of_c_library{all.size() - left.size(), all.bytes() - left.bytes()};
+        Explanation why;
+        if (platform::options().explain_at_exit != 0) why = explain(left);
+        if (meant != nullptr) {
+            const Snapshot rest = meant->without_matched(left, why);
+            if (rest.size() != left.size() && platform::options().explain_at_exit != 0) why = explain(rest);
+            left = rest;
+        }
         Parts parts;
         report::LeftOut left_out;
         parts.add("heapmark: process " + std::to_string(getpid()) + " (" + program_invocation_short_name + ") ended\n");
@@ -137,13 +182,15 @@ struct Parts {
             if (platform::options().accounting != 0) parts.add(accounting_in_words(accounting(), options.max_groups));
         }
         if (platform::options().explain_at_exit != 0) {
-            const Explanation why = explain(left);
             parts.add(explanation_in_words(why, options, color, left_out));
             status = status_after(why);
         }
-        if (left.size() != all.size())
-            left_out.add(report::count_of(all.size() - left.size(), "block") + " (" +
-                             report::bytes_in_words(all.bytes() - left.bytes()) +
+        if (!is_forked_child) parts.add(options_without_effect());
+        // A forked child answers for a part of the program.
+        if (meant != nullptr) parts.add(meant->in_words(!is_forked_child, left.size()));
+        if (of_c_library.blocks != 0)
+            left_out.add(report::count_of(of_c_library.blocks, "block") + " (" +
+                             report::bytes_in_words(of_c_library.bytes) +
                              ") of the C library and of libraries' constructors",
                          "plumbing=1");
         parts.add(report::faults_part(faults(), options, color, names, left_out));
@@ -203,9 +250,26 @@ void abort_on_fault(const record::FaultDetail& detail)
     std::abort();
 }
 
+/// Now, since the program may go to another folder, and a mistake is to be told before anything runs.
+void read_suppressions()
+{
+    const platform::Options& given = platform::options();
+    if (given.suppressions.empty()) return;
+    meant = new Meant;
+    try {
+        meant->read(given.suppressions, given.explain_at_exit == 0);
+    } catch (const std::exception& exception) {
+        platform::Line line;
+        line << "heapmark: " << exception.what() << "; check suppressions in HEAPMARK_OPTIONS\n";
+        platform::write_all(STDERR_FILENO, line.text());
+        _exit(2);
+    }
+}
+
 // After the constructor that reads HEAPMARK_OPTIONS.
 [[gnu::constructor(102)]] void follow_options()
 {
+    tell_of_missing_options();
     if (platform::options().abort_on_fault != 0)
         record::fault_listener.store(abort_on_fault, std::memory_order_release);
     if (platform::options().report_at_exit == 0 && platform::options().explain_at_exit == 0) return;
@@ -213,6 +277,7 @@ void abort_on_fault(const record::FaultDetail& detail)
     const platform::Guard guard;
     if (getcwd(start_folder, sizeof start_folder) == nullptr) start_folder[0] = '\0';
     first_process = getpid();
+    read_suppressions();
     if (!platform::options().output.empty()) {
         const std::string path = output_path(platform::options().output);
         if (path.size() < sizeof first_output_path) path.copy(first_output_path, path.size());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // heapmark run PROGRAM ...: becomes the program, with the preload library in front.
+#include "platform/options.hpp"
 #include "program/commands.hpp"
 #include "program/preloadable.hpp"
 
@@ -56,17 +57,40 @@ std::string from_environment(const char* name)
     return value == nullptr ? std::string{} : value;
 }
 
+/// From the root on, whatever folder the program works in. HEAPMARK_OPTIONS is split at colons.
+std::string absolute(std::string_view path, const char* what)
+{
+    std::string whole = fs::absolute(path).string();
+    if (whole.find(':') != std::string::npos)
+        throw std::runtime_error("no colon may be in the path of " + std::string(what) + ": " + whole);
+    return whole;
+}
+
+/// The same of each path of "a,b".
+std::string absolute_list(std::string_view paths, const char* what)
+{
+    std::string list;
+    for (;;) {
+        const std::size_t comma = paths.find(',');
+        if (comma != 0 && !paths.empty()) list += (list.empty() ? "" : ",") + absolute(paths.substr(0, comma), what);
+        if (comma == std::string_view::npos) return list;
+        paths.remove_prefix(comma + 1);
+    }
+}
+
 /// Of keys that are given twice the last one counts.
 std::string all_options(const Arguments& arguments)
 {
     std::string all = "report_at_exit=1:" + from_environment("HEAPMARK_OPTIONS");
     for (const std::string& more : arguments.options) all += ":" + more;
-    if (!arguments.trace.empty()) {
-        const std::string path = fs::absolute(arguments.trace).string(); // whatever folder it works in
-        if (path.find(':') != std::string::npos)
-            throw std::runtime_error("no colon may be in the trace's path: " + path);
-        all += ":trace=" + path;
-    }
+    platform::Options given;
+    bool help = false;
+    platform::Line error;
+    const std::string text = all;                      // what `given` has views of
+    platform::parse_options(text, given, help, error); // a mistake is for the preload library to tell
+    if (const std::string list = absolute_list(given.suppressions, "suppressions"); list != given.suppressions)
+        all += ":suppressions=" + list;
+    if (!arguments.trace.empty()) all += ":trace=" + absolute(arguments.trace, "the trace");
     return all;
 }
 

@@ -92,6 +92,22 @@ def check_arguments() -> None:
     assert done.returncode == 0 and "PROGRAM" in done.stdout, done
 
 
+def check_suppressions() -> None:
+    """Known leaks of somebody else's program, in a file that is named from where heapmark run is."""
+    (work / "known.supp").write_text("# it is somebody else's\nsite:main\n")
+    (work / "elsewhere").mkdir()
+    script = f"cd elsewhere && {endings} lose && {endings} exit"
+    options = "explain_at_exit=1:lost_exit_code=7:suppressions="
+    done = run("sh", "-c", script, options=options + "known.supp", cwd=work)
+    assert done.returncode == 5 and done.stderr.count("suppressed: 1 block, 321 bytes") == 2, done
+    assert f"1 block, 321 bytes  by {work}/known.supp:2: \"main\"  (it is somebody else's)\n" in done.stderr, done
+    assert run(endings, "lose", options=options).returncode == 7
+    done = run(endings, "lose", options=options + "nowhere", cwd=work)
+    assert done.returncode == 2 and f"cannot be read from {work}/nowhere: No such file" in done.stderr, done
+    done = run("--options", "policy=survivors", endings)
+    assert done.returncode == 0 and "none ran here: policy\n" in done.stderr, done
+
+
 def check_watched() -> None:
     plain = program_file("plain", b"#!/bin/sh -e\nexec " + endings.encode() + b" return\n")
     for words in ((endings, "return"), (plain,), ("/lib64/ld-linux-x86-64.so.2", endings, "return")):
