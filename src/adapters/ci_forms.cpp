@@ -63,7 +63,11 @@ std::string test_case(const Verdict& verdict)
     out += property("allocations", verdict.used.blocks) + property("allocated_bytes", verdict.used.bytes) +
            property("peak_bytes", verdict.used.peak_bytes) + property("blocks", verdict.left.blocks) +
            property("bytes", verdict.left.bytes) + "      </properties>\n";
-    for (const Finding& finding : verdict.failures)
+    // The file has the last run alone, so it tells what earlier ones have told.
+    std::vector<Finding> failures = verdict.failures;
+    std::erase_if(failures, [](const Finding& finding) { return finding.told_before; });
+    failures.insert(failures.end(), verdict.repeated.begin(), verdict.repeated.end());
+    for (const Finding& finding : failures)
         out += "      <failure type=\"" + escaped_for_xml(finding.rule) + "\" message=\"" +
                escaped_for_xml(finding.title) + "\">" + escaped_for_xml(finding.text) + "</failure>\n";
     return out + "    </testcase>\n";

@@ -87,6 +87,28 @@ Finding finding_of(const std::string& test, const Snapshot& stack, const std::st
     return finding;
 }
 
+Finding told_before(const std::string& test, const std::vector<Finding>& findings, const std::string& source_root)
+{
+    Finding all;
+    all.told_before = true;
+    all.site = findings.front().site;
+    all.file = findings.front().file;
+    all.line = findings.front().line;
+    Counts counts;
+    for (const Finding& finding : findings) {
+        counts.blocks += finding.blocks.size();
+        counts.bytes += finding.blocks.bytes();
+        all.text += "  " + in_words(finding.blocks) + "  " + finding.site;
+        if (!finding.file.empty())
+            all.text +=
+                "  " + std::string(suppress::below(source_root, finding.file)) + ":" + std::to_string(finding.line);
+        all.text += "\n";
+    }
+    all.title = "heapmark: " + test + " left " + in_words(counts.blocks, counts.bytes) +
+                ", and more each time, as an earlier run has told";
+    return all;
+}
+
 std::string held_line(const Snapshot& stack, const Explanation& why, const std::string& source_root)
 {
     const suppress::NamedStack& names = suppress::names_of(stack[0].stack);

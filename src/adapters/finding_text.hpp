@@ -28,6 +28,10 @@ namespace heapmark::adapters {
 [[nodiscard]] Finding finding_of(const std::string& test, const Snapshot& stack, const std::string& what,
                                  const std::string& source_root);
 
+/// One finding of many, at least one, that an earlier run of the test has told: a line each.
+[[nodiscard]] Finding told_before(const std::string& test, const std::vector<Finding>& findings,
+                                  const std::string& source_root);
+
 /// The line that tells of held memory.
 [[nodiscard]] std::string held_line(const Snapshot& stack, const Explanation& why, const std::string& source_root);
 

@@ -212,6 +212,23 @@ Verdict Judge::judge(OpenScope& scope, Range range, const char* file, unsigned l
     return verdict;
 }
 
+Finding Judge::finding_of_stack(const OpenScope& scope, const Snapshot& stack, const Explanation& why, const char* file,
+                                unsigned line) const
+{
+    std::string what;
+    if (options_.policy == Policy::growth) what = ", and more each time";
+    if (options_.policy == Policy::lost) what = how_lost(why, stack[0]);
+    Finding finding = finding_of(scope.name, stack, what, options_.source_root);
+    if (finding.file.empty() && file != nullptr) {
+        finding.file = file;
+        finding.line = line;
+        finding.text += "\nno line of the program is known for it: build with -g; this is where the test is";
+    }
+    finding.text += "\nif it is meant: write \"" + suppress::suppression_for(suppress::names_of(stack[0].stack)) +
+                    "\" into a file, and name that with HEAPMARK_OPTIONS=suppressions=FILE\n";
+    return finding;
+}
+
 void Judge::judge_blocks(OpenScope& scope, Range range, Verdict& verdict, const char* file, unsigned line,
                          const void* stack_begin)
 {
@@ -229,24 +246,21 @@ void Judge::judge_blocks(OpenScope& scope, Range range, Verdict& verdict, const 
     const std::size_t shown =
         options_.max_groups == 0 ? stacks.size() : std::min<std::size_t>(stacks.size(), options_.max_groups);
     for (std::size_t i = 0; i < shown; ++i) {
-        std::string what;
-        if (grows) what = ", and more each time";
-        if (options_.policy == Policy::lost) what = how_lost(why, stacks[i][0]);
-        Finding& finding = verdict.failures.emplace_back(finding_of(scope.name, stacks[i], what, options_.source_root));
-        if (finding.file.empty() && file != nullptr) {
-            finding.file = file;
-            finding.line = line;
-            finding.text += "\nno line of the program is known for it: build with -g; this is where the test is";
-        }
-        if (i + 1 == shown && shown < stacks.size())
-            finding.text += "\nleft out: " + std::to_string(stacks.size() - shown) +
-                            " more call stacks; HEAPMARK_OPTIONS=max_groups=0 shows all";
-        if (i + 1 == shown && verdict.background.blocks != 0)
-            finding.text += "\nnot judged: " + in_words(verdict.background.blocks, verdict.background.bytes) +
-                            " of threads that the test did not start";
-        finding.text += "\nif it is meant: write \"" +
-                        suppress::suppression_for(suppress::names_of(stacks[i][0].stack)) +
-                        "\" into a file, and name that with HEAPMARK_OPTIONS=suppressions=FILE\n";
+        Finding finding = finding_of_stack(scope, stacks[i], why, file, line);
+        const bool is_told =
+            grows && repeated_[scope.name].is_told(suppress::stack_lines(suppress::names_of(stacks[i][0].stack), ""));
+        (is_told ? verdict.repeated : verdict.failures).push_back(std::move(finding));
+    }
+    if (!verdict.repeated.empty())
+        verdict.failures.push_back(told_before(scope.name, verdict.repeated, options_.source_root));
+    if (shown != 0) {
+        std::string& end = verdict.failures.back().text;
+        if (shown < stacks.size())
+            end += "left out: " + std::to_string(stacks.size() - shown) +
+                   " more call stacks; HEAPMARK_OPTIONS=max_groups=0 shows all\n";
+        if (verdict.background.blocks != 0)
+            end += "not judged: " + in_words(verdict.background.blocks, verdict.background.bytes) +
+                   " of threads that the test did not start\n";
     }
     judge_expectations(scope, verdict);
 }

@@ -139,11 +139,11 @@ void TestSession::enter(const std::string& name, const void* runner)
     Verdict verdict = state_->judge.judge(scope, range, file, line, callers);
     verdict.used = used;
     if (!state_->open.empty()) state_->open.back().inner.push_back({range, scope.judged});
-    if (options().github)
-        for (const Finding& finding : verdict.failures)
-            verdict.notes += adapters::github_annotation(finding, options().source_root);
-    if (!options().sarif.empty())
-        state_->findings.insert(state_->findings.end(), verdict.failures.begin(), verdict.failures.end());
+    for (const Finding& finding : verdict.failures) {
+        if (finding.told_before) continue;
+        if (options().github) verdict.notes += adapters::github_annotation(finding, options().source_root);
+        if (!options().sarif.empty()) state_->findings.push_back(finding);
+    }
     const bool is_suite = !scope.inner.empty(); // no test, so it is told of only where it has left something
     if (!options().junit.empty() && (!is_suite || verdict.failed())) state_->verdicts.push_back(verdict);
     return verdict;
