@@ -150,6 +150,12 @@ struct Parts {
     }
 };
 
+Snapshot still_mapped()
+{
+    const Snapshot all = mapped(first_generation);
+    return meant != nullptr ? meant->without_matched(all) : all;
+}
+
 /// Apart from report_at_exit(), so that its frame comes to lie where that has cleared: what ended functions have left in
 /// the unused parts of a frame would seem to hold blocks.
 [[gnu::noinline]] int write_report()
@@ -178,7 +184,7 @@ struct Parts {
             parts.add(report::survivors_part(left, options, color, names, left_out));
             if (mappings_recorded())
                 parts.add("memory that is still mapped:\n" +
-                          report::survivors_part(mapped(first_generation), options, color, names, left_out));
+                          report::survivors_part(still_mapped(), options, color, names, left_out));
             if (platform::options().accounting != 0) parts.add(accounting_in_words(accounting(), options.max_groups));
         }
         if (platform::options().explain_at_exit != 0) {

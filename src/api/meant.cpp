@@ -66,11 +66,13 @@ Snapshot Meant::without_matched(const Snapshot& blocks, const Explanation& why)
         if (suppression != nullptr && passed_over.insert(block.address).second) add(suppression->matched, block);
     };
     for (const Block& block : blocks) pass_over(finder.find(block), block);
-    for (const LostGroup& group : why.lost_groups()) {
-        Suppression* known = finder.find(group.root); // it may be older than the survivors
-        for (const Step& step : group.cycle)
-            if (known == nullptr) known = finder.find(step.block);
-        for (const Block& block : group.blocks) pass_over(known, block);
+    if (why.complete()) { // otherwise the groups may be wrong
+        for (const LostGroup& group : why.lost_groups()) {
+            Suppression* known = finder.find(group.root); // it may be older than the survivors
+            for (const Step& step : group.cycle)
+                if (known == nullptr) known = finder.find(step.block);
+            for (const Block& block : group.blocks) pass_over(known, block);
+        }
     }
     return passed_over.empty() ? blocks : without(blocks, passed_over);
 }

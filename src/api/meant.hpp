@@ -21,7 +21,7 @@ public:
     [[nodiscard]] Snapshot without_matched(const Snapshot& blocks);
 
     /// Of the blocks of `why` those that no suppression matches and that hang on no lost block that one matches: what only
-    /// a known leak leads to is known with it.
+    /// a known leak leads to is known with it, where the search was complete.
     [[nodiscard]] Snapshot without_matched(const Snapshot& blocks, const Explanation& why);
 
     /// How much each has matched; `whole`: also which have matched nothing, or too much of all with `other_blocks`.
