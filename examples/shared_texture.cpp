@@ -41,6 +41,6 @@ int main()
     draw_frame();
     const heapmark::Snapshot textures = heapmark::tracked(g);
     const heapmark::Snapshot references = heapmark::references(g);
-    std::cout << "What was not given back:\n" << textures << "Who has not let go of it:\n" << references;
+    std::cout << "What was not given back:\n" << textures << "Who still holds a reference:\n" << references;
     return textures.size() == 1 && references.size() == 1 ? 0 : 1;
 }

@@ -58,12 +58,14 @@ struct Finding {
     unsigned line = 0;
     std::string title; ///< one line: who left how much
     std::string text;  ///< the stack, and what can be done about it
+    bool told_before = false; ///< all call stacks that an earlier run of the test has told, a line each
 };
 
 /// What a test, or a suite, left.
 struct Verdict {
     Allocations used;              ///< by the test and the threads that it started
-    std::vector<Finding> failures; ///< largest first
+    std::vector<Finding> failures; ///< largest first; what an earlier run has told is one of them, the last
+    std::vector<Finding> repeated; ///< that one in full, for files
     Counts left;                   ///< of what fails
     Counts held;                   ///< of what something points to
     Counts suppressed;

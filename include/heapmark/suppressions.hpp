@@ -15,7 +15,9 @@
 //
 // Entries of Valgrind ("{ name, Memcheck:Leak, fun:malloc, fun:..., }") are read as they are: each line a frame, from the
 // allocator's function outwards, "..." any number of frames. Entries of other kinds are passed over, and so are those of
-// memory that something holds (match-leak-kinds: reachable) where the policy does not judge it.
+// memory that something holds (match-leak-kinds: reachable) where the policy does not judge it, nor does explain_at_exit.
+//
+// HEAPMARK_OPTIONS=suppressions=FILE reads them for tests, and for reports at exit (docs/explain.md).
 #ifndef HEAPMARK_SUPPRESSIONS_HPP
 #define HEAPMARK_SUPPRESSIONS_HPP
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "adapters/ci_forms.hpp"
 
-#include "adapters/named_stack.hpp"
 #include "report/fields.hpp"
+#include "suppress/named_stack.hpp"
 
 #include <map>
 
@@ -64,7 +64,11 @@ std::string test_case(const NamedVerdict& named)
     out += property("allocations", verdict.used.blocks) + property("allocated_bytes", verdict.used.bytes) +
            property("peak_bytes", verdict.used.peak_bytes) + property("blocks", verdict.left.blocks) +
            property("bytes", verdict.left.bytes) + "      </properties>\n";
-    for (const Finding& finding : verdict.failures)
+    // The file has the last run alone, so it tells what earlier ones have told.
+    std::vector<Finding> failures = verdict.failures;
+    std::erase_if(failures, [](const Finding& finding) { return finding.told_before; });
+    failures.insert(failures.end(), verdict.repeated.begin(), verdict.repeated.end());
+    for (const Finding& finding : failures)
         out += "      <failure type=\"" + escaped_for_xml(finding.rule) + "\" message=\"" +
                escaped_for_xml(finding.title) + "\">" + escaped_for_xml(finding.text) + "</failure>\n";
     return out + "    </testcase>\n";
@@ -89,7 +93,7 @@ std::string as_uri(std::string_view path)
 std::string location(std::string_view file, unsigned line, std::string_view message, std::string_view source_root)
 {
     std::string out = R"({"physicalLocation":{"artifactLocation":{"uri":)";
-    out += quoted_for_json(as_uri(below(source_root, file))) + "}";
+    out += quoted_for_json(as_uri(suppress::below(source_root, file))) + "}";
     if (line != 0) out += R"(,"region":{"startLine":)" + std::to_string(line) + "}";
     out += "}";
     if (!message.empty()) out += R"(,"message":{"text":)" + quoted_for_json(message) + "}";
@@ -102,7 +106,7 @@ std::string result(const Finding& finding, const std::string& source_root)
     out += quoted_for_json(finding.title + "\n" + finding.text) + "}";
     if (!finding.file.empty()) out += R"(,"locations":[)" + location(finding.file, finding.line, "", source_root) + "]";
     if (!finding.blocks.empty()) {
-        const NamedStack& stack = names_of(finding.blocks[0].stack);
+        const suppress::NamedStack& stack = suppress::names_of(finding.blocks[0].stack);
         std::string frames;
         for (std::size_t i = stack.site; i < stack.end; ++i) {
             const Call& call = stack.calls[i].call;
@@ -124,7 +128,7 @@ std::string github_annotation(const Finding& finding, const std::string& source_
 {
     std::string out = "::error ";
     if (!finding.file.empty()) {
-        out += "file=" + escaped_for_github(below(source_root, finding.file), true) + ",";
+        out += "file=" + escaped_for_github(suppress::below(source_root, finding.file), true) + ",";
         if (finding.line != 0) out += "line=" + std::to_string(finding.line) + ",";
     }
     return out + "title=" + escaped_for_github(finding.title, true) + "::" + escaped_for_github(finding.text, false) +

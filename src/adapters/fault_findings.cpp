@@ -26,14 +26,14 @@ std::string what_happened(const Fault& fault)
 
 Finding finding_of(const std::string& test, const Fault& fault, const std::string& source_root)
 {
-    const NamedStack& names = names_of(fault.stack);
+    const suppress::NamedStack& names = suppress::names_of(fault.stack);
     Finding finding = finding_at(names);
     finding.rule = "faults";
     finding.title = "heapmark: " + test + what_happened(fault);
-    finding.text = stack_lines(names, source_root);
+    finding.text = suppress::stack_lines(names, source_root);
     if (fault.birth.address != nullptr)
         finding.text += in_words(1, fault.birth.size) + ", asked for with " + to_string(fault.birth.api) + " at\n" +
-                        stack_lines(names_of(fault.birth.stack), source_root);
+                        suppress::stack_lines(suppress::names_of(fault.birth.stack), source_root);
     return finding;
 }
 

@@ -15,9 +15,9 @@ std::string in_words(std::uint64_t blocks, std::uint64_t bytes)
 
 std::string in_words(const Snapshot& blocks) { return in_words(blocks.size(), blocks.bytes()); }
 
-std::string site_of(const NamedStack& stack)
+std::string site_of(const suppress::NamedStack& stack)
 {
-    const NamedCall* site = stack.site_call();
+    const suppress::NamedCall* site = stack.site_call();
     if (site == nullptr) return "(no stack)";
     if (!site->bare_name.empty()) return site->bare_name;
     return site->module.empty() ? "(unknown)" : std::string(site->module.substr(site->module.rfind('/') + 1));
@@ -28,7 +28,7 @@ std::vector<Snapshot> by_stack_of(const Snapshot& blocks)
     // The copies of a call that the compiler makes when it unrolls a loop differ in addresses, and in nothing to read.
     std::map<std::string, std::vector<Stack>> alike;
     for (const Group& group : blocks.group_by(by_stack))
-        alike[stack_lines(names_of(group.front().stack), "")].push_back(group.front().stack);
+        alike[suppress::stack_lines(suppress::names_of(group.front().stack), "")].push_back(group.front().stack);
 
     std::vector<Snapshot> snapshots;
     for (const auto& [lines, stacks] : alike)
@@ -60,11 +60,11 @@ std::string in_words(const Root& root)
     return "something";
 }
 
-Finding finding_at(const NamedStack& names)
+Finding finding_at(const suppress::NamedStack& names)
 {
     Finding finding;
     finding.site = site_of(names);
-    if (const NamedCall* place = names.place()) {
+    if (const suppress::NamedCall* place = names.place()) {
         finding.file = place->call.file;
         finding.line = place->call.line;
     }
@@ -74,11 +74,11 @@ Finding finding_at(const NamedStack& names)
 Finding finding_of(const std::string& test, const Snapshot& stack, const std::string& what,
                    const std::string& source_root)
 {
-    const NamedStack& names = names_of(stack[0].stack);
+    const suppress::NamedStack& names = suppress::names_of(stack[0].stack);
     Finding finding = finding_at(names);
     finding.blocks = stack;
     finding.title = "heapmark: " + test + " left " + in_words(stack) + what;
-    finding.text = stack_lines(names, source_root);
+    finding.text = suppress::stack_lines(names, source_root);
     finding.text += "asked for with " + std::string(to_string(stack[0].api));
     if (stack[0].thread != this_thread())
         finding.text +=
@@ -87,12 +87,35 @@ Finding finding_of(const std::string& test, const Snapshot& stack, const std::st
     return finding;
 }
 
+Finding told_before(const std::string& test, const std::vector<Finding>& findings, const std::string& source_root)
+{
+    Finding all;
+    all.told_before = true;
+    all.site = findings.front().site;
+    all.file = findings.front().file;
+    all.line = findings.front().line;
+    Counts counts;
+    for (const Finding& finding : findings) {
+        counts.blocks += finding.blocks.size();
+        counts.bytes += finding.blocks.bytes();
+        all.text += "  " + in_words(finding.blocks) + "  " + finding.site;
+        if (!finding.file.empty())
+            all.text +=
+                "  " + std::string(suppress::below(source_root, finding.file)) + ":" + std::to_string(finding.line);
+        all.text += "\n";
+    }
+    all.title = "heapmark: " + test + " left " + in_words(counts.blocks, counts.bytes) +
+                ", and more each time, as an earlier run has told";
+    return all;
+}
+
 std::string held_line(const Snapshot& stack, const Explanation& why, const std::string& source_root)
 {
-    const NamedStack& names = names_of(stack[0].stack);
+    const suppress::NamedStack& names = suppress::names_of(stack[0].stack);
     std::string line = "  " + in_words(stack) + "  " + site_of(names);
-    if (const NamedCall* place = names.place())
-        line += "  " + std::string(below(source_root, place->call.file)) + ":" + std::to_string(place->call.line);
+    if (const suppress::NamedCall* place = names.place())
+        line +=
+            "  " + std::string(suppress::below(source_root, place->call.file)) + ":" + std::to_string(place->call.line);
     Path path = why.path(stack[0].address);
     for (const Block& block : stack) // the nearest holder; which block comes first is chance
         if (Path other = why.path(block.address); other.steps.size() < path.steps.size()) path = std::move(other);

@@ -3,6 +3,7 @@
 
 #include "adapters/fault_findings.hpp"
 #include "adapters/finding_text.hpp"
+#include "suppress/given.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -15,17 +16,6 @@ void add(Counts& counts, const Snapshot& blocks)
 {
     counts.blocks += blocks.size();
     counts.bytes += blocks.bytes();
-}
-
-std::vector<std::string> split(const std::string& list, char separator)
-{
-    std::vector<std::string> parts;
-    for (std::size_t begin = 0; begin <= list.size();) {
-        const std::size_t end = std::min(list.find(separator, begin), list.size());
-        if (end > begin) parts.push_back(list.substr(begin, end - begin));
-        begin = end + 1;
-    }
-    return parts;
 }
 
 bool is_meant_by(const ExpectedLeak& expected, const Block& block)
@@ -53,7 +43,7 @@ const char* how_lost(const Explanation& why, const Block& block)
 
 Judge::Judge(const TestOptions& options) : options_(options)
 {
-    for (const std::string& file : split(options.suppressions, ',')) suppressions_.add_file(file);
+    suppress::add_files(suppressions_, options.suppressions);
     suppressions_.add_built_in();
     if (options.policy == Policy::lost) suppressions_.drop_only_held();
     if (options.update_baseline && options.baseline.empty())
@@ -113,7 +103,7 @@ Snapshot Judge::without_what_is_meant(OpenScope& scope, const Snapshot& own, Ver
         if (is_accepted(scope, stack, verdict))
             meant.push_back(stack.front().stack);
         else if (!options_.baseline.empty())
-            others[suppression_for(names_of(stack.front().stack))].push_back(std::move(stack));
+            others[suppress::suppression_for(suppress::names_of(stack.front().stack))].push_back(std::move(stack));
     }
     for (const auto& [site, stacks] : others) {
         std::uint64_t blocks = 0;
@@ -221,6 +211,23 @@ Verdict Judge::judge(OpenScope& scope, Range range, bool leaves_nothing, const c
     return verdict;
 }
 
+Finding Judge::finding_of_stack(const OpenScope& scope, const Snapshot& stack, const Explanation& why, const char* file,
+                                unsigned line) const
+{
+    std::string what;
+    if (options_.policy == Policy::growth) what = ", and more each time";
+    if (options_.policy == Policy::lost) what = how_lost(why, stack[0]);
+    Finding finding = finding_of(scope.name, stack, what, options_.source_root);
+    if (finding.file.empty() && file != nullptr) {
+        finding.file = file;
+        finding.line = line;
+        finding.text += "\nno line of the program is known for it: build with -g; this is where the test is";
+    }
+    finding.text += "\nif it is meant: write \"" + suppress::suppression_for(suppress::names_of(stack[0].stack)) +
+                    "\" into a file, and name that with HEAPMARK_OPTIONS=suppressions=FILE\n";
+    return finding;
+}
+
 void Judge::judge_blocks(OpenScope& scope, Range range, Verdict& verdict, const char* file, unsigned line,
                          const void* stack_begin)
 {
@@ -238,23 +245,21 @@ void Judge::judge_blocks(OpenScope& scope, Range range, Verdict& verdict, const 
     const std::size_t shown =
         options_.max_groups == 0 ? stacks.size() : std::min<std::size_t>(stacks.size(), options_.max_groups);
     for (std::size_t i = 0; i < shown; ++i) {
-        std::string what;
-        if (grows) what = ", and more each time";
-        if (options_.policy == Policy::lost) what = how_lost(why, stacks[i][0]);
-        Finding& finding = verdict.failures.emplace_back(finding_of(scope.name, stacks[i], what, options_.source_root));
-        if (finding.file.empty() && file != nullptr) {
-            finding.file = file;
-            finding.line = line;
-            finding.text += "\nno line of the program is known for it: build with -g; this is where the test is";
-        }
-        if (i + 1 == shown && shown < stacks.size())
-            finding.text += "\nleft out: " + std::to_string(stacks.size() - shown) +
-                            " more call stacks; HEAPMARK_OPTIONS=max_groups=0 shows all";
-        if (i + 1 == shown && verdict.background.blocks != 0)
-            finding.text += "\nnot judged: " + in_words(verdict.background.blocks, verdict.background.bytes) +
-                            " of threads that the test did not start";
-        finding.text += "\nif it is meant: write \"" + suppression_for(names_of(stacks[i][0].stack)) +
-                        "\" into a file, and name that with HEAPMARK_OPTIONS=suppressions=FILE\n";
+        Finding finding = finding_of_stack(scope, stacks[i], why, file, line);
+        const bool is_told =
+            grows && repeated_[scope.name].is_told(suppress::stack_lines(suppress::names_of(stacks[i][0].stack), ""));
+        (is_told ? verdict.repeated : verdict.failures).push_back(std::move(finding));
+    }
+    if (!verdict.repeated.empty())
+        verdict.failures.push_back(told_before(scope.name, verdict.repeated, options_.source_root));
+    if (shown != 0) {
+        std::string& end = verdict.failures.back().text;
+        if (shown < stacks.size())
+            end += "left out: " + std::to_string(stacks.size() - shown) +
+                   " more call stacks; HEAPMARK_OPTIONS=max_groups=0 shows all\n";
+        if (verdict.background.blocks != 0)
+            end += "not judged: " + in_words(verdict.background.blocks, verdict.background.bytes) +
+                   " of threads that the test did not start\n";
     }
     judge_expectations(scope, verdict);
 }
@@ -268,26 +273,6 @@ std::string Judge::notes_on_repetitions() const
            " on, in the same process; " + std::to_string(unsure) + " have not run as often yet\n";
 }
 
-std::string Judge::notes_on_suppressions() const
-{
-    constexpr std::uint64_t blocks_worth_a_warning = 20;
-    std::uint64_t all = 0;
-    for (const Suppression& suppression : suppressions_.list())
-        if (!suppression.built_in) all += suppression.matched.blocks;
-    all += failing_blocks_;
-
-    std::string text;
-    for (const Suppression& suppression : suppressions_.list()) {
-        if (suppression.built_in) continue;
-        if (suppression.matched.blocks == 0)
-            text += "heapmark: " + suppression.origin + ": \"" + suppression.pattern +
-                    "\" matched nothing; remove it, or correct it\n";
-        else if (suppression.matched.blocks * 2 > all && suppression.matched.blocks >= blocks_worth_a_warning)
-            text += "heapmark: " + suppression.origin + ": \"" + suppression.pattern + "\" hides " +
-                    std::to_string(suppression.matched.blocks) + " of " + std::to_string(all) +
-                    " blocks; make it narrower\n";
-    }
-    return text;
-}
+std::string Judge::notes_on_suppressions() const { return suppress::notes_on(suppressions_, failing_blocks_); }
 
 } // namespace heapmark::adapters

@@ -87,6 +87,8 @@ private:
     void judge_expectations(OpenScope& scope, Verdict& verdict) const;
     void judge_blocks(OpenScope& scope, Range range, Verdict& verdict, const char* file, unsigned line,
                       const void* stack_begin);
+    Finding finding_of_stack(const OpenScope& scope, const Snapshot& stack, const Explanation& why, const char* file,
+                             unsigned line) const;
     void judge_faults(const OpenScope& scope, Verdict& verdict, const char* file, unsigned line);
 
     TestOptions options_;

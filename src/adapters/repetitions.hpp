@@ -4,6 +4,8 @@
 
 #include <heapmark/adapter.hpp>
 
+#include <set>
+#include <string>
 #include <vector>
 
 namespace heapmark::adapters {
@@ -24,6 +26,9 @@ public:
     /// nothing new for a while. `held` counts the rest.
     [[nodiscard]] Snapshot end_run(Range run, const Snapshot& judged, Counts& held);
 
+    /// Whether an earlier run has told of it; it has been told from now on.
+    [[nodiscard]] bool is_told(const std::string& stack) { return !told_.insert(stack).second; }
+
     [[nodiscard]] bool can_tell() const noexcept { return runs_.size() >= runs_needed; }
     static constexpr std::size_t runs_needed = 3;
 
@@ -39,6 +44,7 @@ private:
 
     std::vector<Range> runs_;
     std::vector<Growing> growing_;
+    std::set<std::string> told_; ///< stacks, as people read them
 };
 
 } // namespace heapmark::adapters

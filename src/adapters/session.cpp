@@ -3,6 +3,7 @@
 #include "adapters/ci_forms.hpp"
 #include "adapters/finding_text.hpp"
 #include "adapters/judge.hpp"
+#include "platform/options.hpp"
 #include "record/recorder.hpp"
 
 #include <heapmark/adapter.hpp>
@@ -77,6 +78,7 @@ TestSession::TestSession(const TestOptions& options)
     make_output_buffer();
     state_ = new State(options);
     state_->previous = newest_session;
+    platform::tests_are_judged = true;
     newest_session = this;
     if (options.policy == Policy::lost) clear_new_blocks();
 }
@@ -141,11 +143,11 @@ void TestSession::enter(const std::string& name, const void* runner)
     verdict.used = used;
     if (!state_->open.empty()) state_->open.back().is_suite = true;
     if (!state_->open.empty() && !leaves_nothing) state_->open.back().inner.push_back({range, scope.judged});
-    if (options().github)
-        for (const Finding& finding : verdict.failures)
-            verdict.notes += adapters::github_annotation(finding, options().source_root);
-    if (!options().sarif.empty())
-        state_->findings.insert(state_->findings.end(), verdict.failures.begin(), verdict.failures.end());
+    for (const Finding& finding : verdict.failures) {
+        if (finding.told_before) continue;
+        if (options().github) verdict.notes += adapters::github_annotation(finding, options().source_root);
+        if (!options().sarif.empty()) state_->findings.push_back(finding);
+    }
     if (!options().junit.empty() && (!scope.is_suite || verdict.failed()))
         state_->verdicts.push_back({scope.name, verdict});
     return verdict;
@@ -173,7 +175,7 @@ std::string TestSession::describe(const Snapshot& snapshot) const
     std::string text;
     for (const Snapshot& stack : adapters::by_stack_of(snapshot))
         text += adapters::in_words(stack) + "\n" +
-                adapters::stack_lines(adapters::names_of(stack[0].stack), options().source_root);
+                suppress::stack_lines(suppress::names_of(stack[0].stack), options().source_root);
     return text;
 }
 

@@ -4,15 +4,17 @@
 
 #include "api/printing.hpp"
 #include "report/explanation_text.hpp"
+#include "report/left_out.hpp"
 #include "symbolise/symbolise.hpp"
 
 namespace heapmark {
 
-std::string explanation_in_words(const Explanation& why, const TextOptions& options, bool color)
+std::string explanation_in_words(const Explanation& why, const TextOptions& options, bool color,
+                                 report::LeftOut& left_out)
 {
     const std::vector<Cluster> clusters = why.clusters();
-    return report::explanation_text({why.lost(), why.held(), why.gone(), why.problem(), why.lost_groups(), clusters},
-                                    options, color, symbolise::process_names());
+    return report::explanation_part({why.lost(), why.held(), why.gone(), why.problem(), why.lost_groups(), clusters},
+                                    options, color, symbolise::process_names(), left_out);
 }
 
 namespace {
@@ -20,7 +22,11 @@ namespace {
 std::string text_of(const Explanation& why)
 {
     const TextOptions options;
-    return explanation_in_words(why, options, options.color == TextOptions::Color::always);
+    const bool color = options.color == TextOptions::Color::always;
+    report::LeftOut left_out;
+    std::string text = explanation_in_words(why, options, color, left_out);
+    left_out.append_to(text, report::Paint(color));
+    return text;
 }
 
 } // namespace

@@ -7,7 +7,12 @@
 
 namespace heapmark {
 
-/// Lost groups and clusters in words. The caller holds a Guard.
-[[nodiscard]] std::string explanation_in_words(const Explanation& why, const TextOptions& options, bool color);
+namespace report {
+class LeftOut;
+}
+
+/// Lost groups and clusters in words, as a part of a report. The caller holds a Guard.
+[[nodiscard]] std::string explanation_in_words(const Explanation& why, const TextOptions& options, bool color,
+                                               report::LeftOut& left_out);
 
 } // namespace heapmark

@@ -15,7 +15,8 @@ if(NOT TARGET pugixml::pugixml)
 endif()
 
 add_executable(heapmark_program
-  program/diff_command.cpp program/main.cpp program/match_command.cpp program/run_command.cpp program/test_results.cpp)
+  program/diff_command.cpp program/main.cpp program/match_command.cpp program/preloadable.cpp
+  program/run_command.cpp program/test_results.cpp)
 heapmark_library_target(heapmark_program)
 set_target_properties(heapmark_program PROPERTIES OUTPUT_NAME heapmark)
 target_include_directories(heapmark_program SYSTEM PRIVATE ${HEAPMARK_CLI11_INCLUDE_DIR})

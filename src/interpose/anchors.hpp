@@ -9,6 +9,7 @@ namespace heapmark::interpose {
 // One in each file of overrides: who links one links all.
 extern const char new_anchor;
 extern const char thread_anchor;
+extern const char leave_anchor;
 extern const char unload_anchor;
 extern const char mappings_anchor;
 extern const char process_anchor;

@@ -32,7 +32,12 @@ extern "C" {
 // What the interface library tells the linker to look for, so that this archive member, and through it the others,
 // are linked into a program that itself never names malloc.
 HEAPMARK_EXPORT extern const void* const heapmark_anchor[];
-const void* const heapmark_anchor[] = {&new_anchor, &thread_anchor, &unload_anchor, &mappings_anchor, &process_anchor,
+const void* const heapmark_anchor[] = {&new_anchor,
+                                       &thread_anchor,
+                                       &unload_anchor,
+                                       &mappings_anchor,
+                                       &process_anchor,
+                                       &leave_anchor,
                                        &heapmark_exit_report_anchor};
 
 HEAPMARK_EXPORT void* malloc(std::size_t size)

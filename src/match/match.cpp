@@ -84,8 +84,8 @@ void Match::read_kdump(LineReader& lines, std::uint32_t source)
     if (counts.of_kdump == 0)
         throw Unusable(
             sources_[source] +
-            ": it is no heapmark trace, and no line is kdump's; heapmark run --trace FILE -- PROGRAM writes a trace");
-    throw Unusable(sources_[source] + ": no record of malloc; heapmark run --trace FILE -- PROGRAM writes a trace; for "
+            ": it is no heapmark trace, and no line is kdump's; heapmark run --trace FILE PROGRAM writes a trace");
+    throw Unusable(sources_[source] + ": no record of malloc; heapmark run --trace FILE PROGRAM writes a trace; for "
                                       "kdump's, run the program with MALLOC_CONF=utrace:true (before FreeBSD 10: "
                                       "MALLOC_OPTIONS=U) under ktrace -t +u");
 }

@@ -151,6 +151,7 @@ bool parse_options(std::string_view text, Options& options, bool& help, Line& er
 }
 
 constinit Options process_options;
+constinit bool tests_are_judged = false;
 
 void load_options() noexcept
 {

@@ -31,6 +31,9 @@ extern constinit Options process_options; ///< written by load_options() alone
 /// The environment's options: the defaults until load_options() has run.
 inline const Options& options() noexcept { return process_options; }
 
+/// Set by the first session of a test adapter: somebody follows the options for tests.
+extern constinit bool tests_are_judged;
+
 /// Reads the environment. A mistake ends the process with status 2 and a line that names the key; help=1 prints all
 /// keys to standard error and goes on. Only the first call does anything.
 void load_options() noexcept;

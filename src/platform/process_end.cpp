@@ -7,6 +7,7 @@
 #include <atomic>
 
 extern "C" int __cxa_atexit(void (*)(void*), void*, void*) noexcept; // Itanium C++ ABI 3.3.6.3
+extern "C" int __cxa_at_quick_exit(void (*)(void*), void*) noexcept; // glibc's stdlib/cxa_at_quick_exit.c
 
 namespace heapmark::platform {
 namespace {
@@ -19,12 +20,15 @@ void process_ends(void*)
 } // namespace
 
 constinit EndFunction at_process_end = nullptr;
+constinit LeaveFunction at_process_leave = nullptr;
 
 void watch_process_end() noexcept
 {
     static constinit std::atomic_flag registered;
     // No module handle: the handler must stay until exit, even if the module that holds it is said to be unloaded.
-    if (!registered.test_and_set(std::memory_order_relaxed)) __cxa_atexit(process_ends, nullptr, nullptr);
+    if (registered.test_and_set(std::memory_order_relaxed)) return;
+    __cxa_atexit(process_ends, nullptr, nullptr);
+    __cxa_at_quick_exit(process_ends, nullptr);
 }
 
 } // namespace heapmark::platform

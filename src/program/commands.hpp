@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 
 namespace CLI {
 class App;
@@ -19,6 +20,9 @@ using Command = std::function<int()>;
 /// Sets `chosen` when the command line names this one.
 void add_diff(CLI::App& app, Command& chosen);
 void add_match(CLI::App& app, Command& chosen);
-void add_run(CLI::App& app, Command& chosen);
+
+/// `words` are those of the whole command line. Returns how many of them come before PROGRAM: the rest is not for CLI11,
+/// which would take some of them for heapmark's, and others, such as "[a,b]", apart.
+std::size_t add_run(CLI::App& app, Command& chosen, std::span<char* const> words);
 
 } // namespace heapmark::program

@@ -17,14 +17,14 @@ int main(int argument_count, char** arguments)
     const std::string_view first = argument_count > 1 ? arguments[1] : "";
     add_diff(app, chosen);
     add_match(app, chosen);
-    add_run(app, chosen);
+    const std::size_t own = add_run(app, chosen, {arguments, static_cast<std::size_t>(argument_count)});
     const auto is_first = [first](const CLI::App* command) { return command->get_name() == first; };
     if (!first.empty() && first.front() != '-' && app.get_subcommands(is_first).empty()) {
         std::cerr << "heapmark: there is no command \"" << first << "\"; there are diff, match and run\n";
         return unusable;
     }
     try {
-        app.parse(argument_count, arguments);
+        app.parse(static_cast<int>(own), arguments);
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? all_well : unusable;
     }

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// heapmark run -- PROGRAM ...: becomes the program, with the preload library in front.
+// heapmark run PROGRAM ...: becomes the program, with the preload library in front.
+#include "platform/options.hpp"
 #include "program/commands.hpp"
+#include "program/preloadable.hpp"
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <span>
+#include <string_view>
 #include <unistd.h>
 
 namespace heapmark::program {
@@ -18,8 +23,21 @@ namespace fs = std::filesystem;
 struct Arguments {
     std::string trace;
     std::vector<std::string> options;
-    std::vector<std::string> program;
+    std::span<char* const> program; ///< with its arguments
 };
+
+/// How many of the words after "run" come before the program: options, and values of options.
+std::size_t count_own(const CLI::App& command, std::span<char* const> words)
+{
+    std::size_t count = 0;
+    for (; count < words.size(); ++count) {
+        const std::string_view word = words[count];
+        if (word == "--" || word.size() < 2 || word.front() != '-') break;
+        const CLI::Option* const option = command.get_option_no_throw(std::string(word)); // none for --trace=FILE
+        if (option != nullptr && option->get_items_expected_max() > 0) ++count;
+    }
+    return std::min(count, words.size());
+}
 
 /// Beside this program, as in a build folder, or in the lib folder of its installation.
 fs::path find_preload_library()
@@ -39,22 +57,48 @@ std::string from_environment(const char* name)
     return value == nullptr ? std::string{} : value;
 }
 
+/// From the root on, whatever folder the program works in. HEAPMARK_OPTIONS is split at colons.
+std::string absolute(std::string_view path, const char* what)
+{
+    std::string whole = fs::absolute(path).string();
+    if (whole.find(':') != std::string::npos)
+        throw std::runtime_error("no colon may be in the path of " + std::string(what) + ": " + whole);
+    return whole;
+}
+
+/// The same of each path of "a,b".
+std::string absolute_list(std::string_view paths, const char* what)
+{
+    std::string list;
+    for (;;) {
+        const std::size_t comma = paths.find(',');
+        if (comma != 0 && !paths.empty()) list += (list.empty() ? "" : ",") + absolute(paths.substr(0, comma), what);
+        if (comma == std::string_view::npos) return list;
+        paths.remove_prefix(comma + 1);
+    }
+}
+
 /// Of keys that are given twice the last one counts.
 std::string all_options(const Arguments& arguments)
 {
     std::string all = "report_at_exit=1:" + from_environment("HEAPMARK_OPTIONS");
     for (const std::string& more : arguments.options) all += ":" + more;
-    if (!arguments.trace.empty()) {
-        const std::string path = fs::absolute(arguments.trace).string(); // whatever folder it works in
-        if (path.find(':') != std::string::npos)
-            throw std::runtime_error("no colon may be in the trace's path: " + path);
-        all += ":trace=" + path;
-    }
+    platform::Options given;
+    bool help = false;
+    platform::Line error;
+    const std::string text = all;                      // what `given` has views of
+    platform::parse_options(text, given, help, error); // a mistake is for the preload library to tell
+    if (const std::string list = absolute_list(given.suppressions, "suppressions"); list != given.suppressions)
+        all += ":suppressions=" + list;
+    if (!arguments.trace.empty()) all += ":trace=" + absolute(arguments.trace, "the trace");
     return all;
 }
 
 int run(const Arguments& arguments)
 {
+    // A program that went unwatched would pass for one that leaves nothing.
+    const std::string reason = why_not_preloadable(find_program(arguments.program[0]));
+    if (!reason.empty()) throw std::runtime_error(reason);
     const std::string library = find_preload_library().string();
     if (library.find_first_of(": ") != std::string::npos) // ld.so(8) splits the list at both
         throw std::runtime_error("no colon or blank may be in the path of the preload library: " + library);
@@ -62,18 +106,15 @@ int run(const Arguments& arguments)
     setenv("LD_PRELOAD", (others.empty() ? library : library + ":" + others).c_str(), 1);
     setenv("HEAPMARK_OPTIONS", all_options(arguments).c_str(), 1);
 
-    std::vector<char*> words;
-    for (const std::string& word : arguments.program) words.push_back(const_cast<char*>(word.c_str()));
-    words.push_back(nullptr);
-    execvp(words[0], words.data());
+    execvp(arguments.program[0], arguments.program.data()); // they end as main's do, with a null pointer
     const int error = errno;
-    std::cerr << "heapmark run: " << words[0] << ": " << std::strerror(error) << "\n";
+    std::cerr << "heapmark run: " << arguments.program[0] << ": " << std::strerror(error) << "\n";
     return error == ENOENT ? 127 : 126; // as shells and env(1)
 }
 
 } // namespace
 
-void add_run(CLI::App& app, Command& chosen)
+std::size_t add_run(CLI::App& app, Command& chosen, std::span<char* const> words)
 {
     const auto arguments = std::make_shared<Arguments>();
     CLI::App* const command = app.add_subcommand("run", "Run a program under heapmark, which was not built with it");
@@ -88,10 +129,19 @@ void add_run(CLI::App& app, Command& chosen)
         ->expected(1)
         ->take_all()
         ->allow_extra_args(false);
-    command->add_option("PROGRAM", arguments->program, "The program and its arguments, after --")->required();
+    CLI::Option* const program =
+        command->add_option("PROGRAM", "The program, and after it its arguments; -- may come before it");
     command->footer(
-        "Exit status: the program's; 2 when heapmark has an error, 126 or 127 when the program cannot run.");
+        "Exit status: the program's; 2 when heapmark has an error or cannot get into the program, 126 or 127 when the "
+        "program cannot run.");
     command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+    if (words.size() < 2 || std::string_view(words[1]) != "run") return words.size();
+    const std::size_t own = 2 + count_own(*command, words.subspan(2));
+    arguments->program = words.subspan(own);
+    if (!arguments->program.empty() && std::string_view(arguments->program[0]) == "--")
+        arguments->program = arguments->program.subspan(1);
+    program->required(arguments->program.empty());
+    return own;
 }
 
 } // namespace heapmark::program

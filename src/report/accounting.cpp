@@ -55,8 +55,7 @@ struct Line {
 
 std::string aligned(const std::vector<Line>& lines, bool callers)
 {
-    constexpr std::size_t narrow = 8;   // the least width of a column of bytes
-    constexpr std::size_t longest = 60; // callers up to this one's length have their modules below each other
+    constexpr std::size_t narrow = 8; // the least width of a column of bytes
     std::size_t total = narrow;
     std::size_t slack = narrow;
     std::size_t net = narrow;
@@ -69,7 +68,7 @@ std::string aligned(const std::vector<Line>& lines, bool callers)
         net = std::max(net, std::to_string(line.figures->net_bytes).size());
         allocations = std::max(allocations, std::to_string(line.figures->allocations).size());
         frees = std::max(frees, std::to_string(line.figures->frees).size());
-        if (line.caller.size() <= longest) caller = std::max(caller, line.caller.size());
+        caller = std::max(caller, line.caller.size());
     }
     std::string out = right_aligned("total", total) + " " + right_aligned("slack", slack) + " " +
                       right_aligned("net", net) + " " + right_aligned("alloc", allocations) + "/" +
@@ -100,6 +99,8 @@ std::string outer_callers(const Stack& stack, analyse::Names& names)
     return out;
 }
 
+constexpr std::size_t longest_caller = 64; ///< the forms for programs have them whole
+
 std::string text_table(const Accounting& accounting, std::size_t rows, analyse::Names& names)
 {
     std::vector<Line> lines;
@@ -108,7 +109,7 @@ std::string text_table(const Accounting& accounting, std::size_t rows, analyse::
         Line& line = lines.emplace_back(Line{&row, "(unknown)", "(no module)"});
         if (row.stack.empty()) continue;
         const analyse::FrameNames& frame = names.of_frame(row.caller());
-        line.caller = with_offset(frame);
+        line.caller = cut_in_middle(with_offset(frame), longest_caller);
         line.module = module_name(frame.module) + outer_callers(row.stack, names);
     }
     std::string out = aligned(lines, true);

@@ -142,7 +142,7 @@ void append_held(std::string& out, const Cluster& cluster, TextContext& context)
     out += "\n" + context.paint(Ink::group, "held: " + count_of(cluster.blocks.size(), "block") + ", " +
                                                 bytes_in_words(cluster.blocks.bytes()));
     out += "  by " + path_in_words(cluster.path, context.names) + "\n";
-    out += "  let go of it in: " + pointer_to_cut(cluster.path, context.names) + "\n";
+    out += "  drop the pointer in: " + pointer_to_cut(cluster.path, context.names) + "\n";
     if (cluster.entries > 1) out += "  which points to " + grouped_digits(cluster.entries) + " of them\n";
     if (!cluster.path.steps.empty()) append_stack(out, cluster.path.steps.back().block.stack, context);
 }
@@ -155,6 +155,15 @@ std::string path_in_words(const Path& path, analyse::Names& names)
 }
 
 std::string explanation_text(const ExplanationView& why, const TextOptions& options, bool color, analyse::Names& names)
+{
+    LeftOut left_out;
+    std::string out = explanation_part(why, options, color, names, left_out);
+    left_out.append_to(out, Paint(color));
+    return out;
+}
+
+std::string explanation_part(const ExplanationView& why, const TextOptions& options, bool color, analyse::Names& names,
+                             LeftOut& left_out)
 {
     TextContext context{options, Paint(color), names};
     std::string out;
@@ -179,10 +188,8 @@ std::string explanation_text(const ExplanationView& why, const TextOptions& opti
         else
             append_held(out, why.clusters[i - lost.size()], context);
     }
-    LeftOut left_out;
     if (shown < all) left_out.add(count_of(all - shown, "group"), "max_groups=0");
     left_out.add_folded_frames(context);
-    left_out.append_to(out, context);
     return out;
 }
 

@@ -10,6 +10,8 @@
 
 namespace heapmark::report {
 
+class LeftOut;
+
 /// What an explanation tells, gathered so that tests can invent it.
 struct ExplanationView {
     const Snapshot& lost;
@@ -22,6 +24,10 @@ struct ExplanationView {
 
 [[nodiscard]] std::string explanation_text(const ExplanationView& why, const TextOptions& options, bool color,
                                            analyse::Names& names);
+
+/// The same as a part of a longer report, whose end tells what is left out.
+[[nodiscard]] std::string explanation_part(const ExplanationView& why, const TextOptions& options, bool color,
+                                           analyse::Names& names, LeftOut& left_out);
 
 /// "global 'registry' (app) +16 -> std::vector<...> 64 bytes +8 -> 24 bytes".
 [[nodiscard]] std::string path_in_words(const Path& path, analyse::Names& names);

@@ -100,6 +100,15 @@ void append_fault(std::string& out, const Repeated& repeated, TextContext& conte
 
 std::string faults_text(const Faults& faults, const TextOptions& options, bool color, analyse::Names& names)
 {
+    LeftOut left_out;
+    std::string out = faults_part(faults, options, color, names, left_out);
+    left_out.append_to(out, Paint(color));
+    return out;
+}
+
+std::string faults_part(const Faults& faults, const TextOptions& options, bool color, analyse::Names& names,
+                        LeftOut& left_out)
+{
     const std::uint64_t total = faults.mismatched_releases + faults.double_frees + faults.unknown_frees;
     if (total == 0) return "no faults\n";
 
@@ -109,12 +118,10 @@ std::string faults_text(const Faults& faults, const TextOptions& options, bool c
     const std::size_t shown = options.max_groups == 0 ? list.size() : std::min(list.size(), options.max_groups);
     for (std::size_t i = 0; i < shown; ++i) append_fault(out, list[i], context);
 
-    LeftOut left_out;
     if (shown < list.size()) left_out.add(count_of(list.size() - shown, "different fault"), "max_groups=0");
     if (faults.details.size() < total)
         left_out.add(count_of(total - faults.details.size(), "fault") + " of which no details were kept", "");
     left_out.add_folded_frames(context);
-    left_out.append_to(out, context);
     return out;
 }
 

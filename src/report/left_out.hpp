@@ -5,19 +5,22 @@
 #include "report/stack_text.hpp"
 
 #include <string>
+#include <vector>
 
 namespace heapmark::report {
 
+/// Of a report in several parts there is one, to which each part adds.
 class LeftOut {
 public:
-    /// `option` may be empty when nothing shows it.
+    /// `option` may be empty when nothing shows it. The same again says nothing more.
     void add(std::string what, std::string_view option);
     void add_folded_frames(const TextContext& context);
-    void append_to(std::string& out, const TextContext& context) const;
+    void append_to(std::string& out, const Paint& paint) const;
 
 private:
-    std::string what_;
-    std::string options_;
+    std::vector<std::string> what_;
+    std::vector<std::string> options_;
+    bool frames_folded_ = false;
 };
 
 } // namespace heapmark::report

@@ -33,6 +33,15 @@ void append_group(std::string& out, const Snapshot& group, TextContext& context)
 
 std::string survivors_text(const Snapshot& snapshot, const TextOptions& options, bool color, analyse::Names& names)
 {
+    LeftOut left_out;
+    std::string out = survivors_part(snapshot, options, color, names, left_out);
+    left_out.append_to(out, Paint(color));
+    return out;
+}
+
+std::string survivors_part(const Snapshot& snapshot, const TextOptions& options, bool color, analyse::Names& names,
+                           LeftOut& left_out)
+{
     TextContext context{options, Paint(color), names};
     const std::vector<Snapshot> groups = analyse::split_by_stack(snapshot);
     const std::size_t shown = options.max_groups == 0 ? groups.size() : std::min(groups.size(), options.max_groups);
@@ -44,7 +53,6 @@ std::string survivors_text(const Snapshot& snapshot, const TextOptions& options,
                " could not be recorded for want of memory, so survivors may be missing here\n";
     for (std::size_t i = 0; i < shown; ++i) append_group(out, groups[i], context);
 
-    LeftOut left_out;
     if (shown < groups.size()) {
         Counts hidden;
         for (std::size_t i = shown; i < groups.size(); ++i) {
@@ -56,7 +64,6 @@ std::string survivors_text(const Snapshot& snapshot, const TextOptions& options,
                      "max_groups=0");
     }
     left_out.add_folded_frames(context);
-    left_out.append_to(out, context);
     return out;
 }
 

@@ -75,6 +75,18 @@ std::string count_of(std::uint64_t count, std::string_view noun)
     return grouped_digits(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
+std::string cut_in_middle(std::string text, std::size_t width)
+{
+    constexpr std::string_view mark = "...";
+    if (text.size() <= width || width <= mark.size()) return text;
+    const auto is_inside = [&text](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80; };
+    std::size_t begin = (width - mark.size() + 1) / 2;
+    std::size_t end = text.size() - (width - mark.size()) / 2;
+    while (begin > 0 && is_inside(begin)) --begin;
+    while (end < text.size() && is_inside(end)) ++end;
+    return text.replace(begin, end - begin, mark);
+}
+
 std::string left_aligned(std::string text, std::size_t width)
 {
     if (text.size() < width) text.append(width - text.size(), ' ');

@@ -21,6 +21,9 @@ namespace heapmark::report {
 [[nodiscard]] std::string grouped_digits(std::uint64_t number);
 
 /// In a column of that many characters; longer texts stay whole.
+/// "std::_Rb_tree<...>::_M_empl...nt_unique<int&>(...)+0x24": with "..." for its middle where it is longer. The end is kept,
+/// where most differ. No character of UTF-8 is cut through.
+[[nodiscard]] std::string cut_in_middle(std::string text, std::size_t width);
 [[nodiscard]] std::string left_aligned(std::string text, std::size_t width);
 [[nodiscard]] std::string right_aligned(const std::string& text, std::size_t width);
 

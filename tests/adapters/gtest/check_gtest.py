@@ -212,6 +212,25 @@ def growing(leaky: str, _clean: str) -> list[str]:
     done = run(leaky, "--gtest_filter=Held.ByGlobal", "--gtest_repeat=9", options="policy=growth")
     failed = ["[  FAILED  ] Held.ByGlobal (" in text for text in done.stdout.split("Repeating all tests")[1:]]
     expect(wrong, failed == [False] * 2 + [True] * 7, f"growth fails runs {failed}", done.stdout)
+
+    # Its stacks are told once, and then a line each; files have what they have to.
+    with tempfile.TemporaryDirectory() as folder:
+        done = run(leaky, "--gtest_filter=Held.ByGlobal:Plain.New", "--gtest_repeat=6",
+                   options=f"policy=growth:junit={folder}/out.xml:sarif={folder}/out.sarif:github=1")
+        for test in ("Held.ByGlobal", "Plain.New"):
+            titles = re.findall(rf"^heapmark: {test} left \d+ blocks?, \d+ bytes, and more each time(.*)\n(.*)", done.stdout,
+                                re.M)
+            stacks = [text for title, text in titles if not title]
+            again = [text for title, text in titles if title == ", as an earlier run has told"]
+            expect(wrong, stacks and len(set(stacks)) == len(stacks) and len(again) == 3 and
+                   all(re.fullmatch(rf"  \d+ blocks?, \d+ bytes  \S.*{SOURCE.name}:\d+", text) for text in again),
+                   f"{test} is told {titles}", done.stdout)
+        results = json.loads(pathlib.Path(folder, "out.sarif").read_text())["runs"][0]["results"]
+        expect(wrong, len(results) == 2 == done.stdout.count("::error"),
+               f"SARIF has {len(results)}", done.stdout)
+        failures = [f for f in xml.parse(f"{folder}/out.xml").getroot().iter("failure")]
+        expect(wrong, len(failures) == len(results) and all("suppressions=FILE" in f.text for f in failures),
+               f"JUnit has {[f.text for f in failures]}")
     return wrong
 
 

@@ -86,6 +86,32 @@ TEST_CASE("the table: aligned for people, with most net bytes first")
     check_golden("accounting_table.json", kernel.table(kernel.typical(), AccountingForm::json));
 }
 
+TEST_CASE("a long caller is cut in its middle, for people alone, and no column moves")
+{
+    Kernel kernel;
+    const std::string name =
+        "std::_Rb_tree<...>::_M_emplace_hint_unique<int&, std::unique_ptr<char []>>(int&, Grüße&&)";
+    const Frame insert = kernel.names.call(name, "/usr/include/stl_tree.h", 7, "/src/app/program");
+    kernel.names.set_return_offset(insert, 0x24);
+    Accounting accounting = kernel.typical();
+    accounting.rows.push_back(Kernel::row(kernel.stacks.of({insert}), 10, 0, 10, 1, 0, 10));
+    const std::string table = kernel.table(accounting, AccountingForm::text);
+
+    const std::size_t column = table.find("module\n");
+    std::size_t lines = 0;
+    for (std::size_t begin = 0; begin < table.size(); begin = table.find('\n', begin) + 1) {
+        CHECK(table.substr(begin + column - 2, 2) == "  ");
+        CHECK(table[begin + column] != ' ');
+        ++lines;
+    }
+    CHECK(lines == 7);
+    CHECK(table.find("  std::_Rb_tree<...>::_M_em") != std::string::npos);
+    CHECK(table.find("(int&, Grüße&&)+0x24  program\n") != std::string::npos);
+    CHECK(table.find(name) == std::string::npos);
+    CHECK(kernel.table(accounting, AccountingForm::tsv).find(name) != std::string::npos);
+    CHECK(kernel.table(accounting, AccountingForm::json).find(name) != std::string::npos);
+}
+
 TEST_CASE("stacks: who called the caller, up to main")
 {
     Kernel kernel;

@@ -89,3 +89,13 @@ TEST_CASE("a failed write is an error value, and errno is kept")
     CHECK(errno == 77);
     std::fclose(full);
 }
+
+TEST_CASE("texts that are too long lose their middle")
+{
+    CHECK(report::cut_in_middle("as it is", 8) == "as it is");
+    CHECK(report::cut_in_middle("abcdefghij", 9) == "abc...hij");
+    CHECK(report::cut_in_middle("abcdefghij", 8) == "abc...ij");
+    CHECK(report::cut_in_middle("äöüäöü", 7) == "ä...ü");
+    CHECK(report::cut_in_middle("äöüäöü", 8) == "ä...ü");
+    CHECK(report::cut_in_middle("abcdef", 2) == "abcdef");
+}

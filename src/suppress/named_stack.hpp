@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace heapmark::adapters {
+namespace heapmark::suppress {
 
 struct NamedCall {
     Call call;
@@ -44,4 +44,4 @@ struct NamedStack {
 /// The line of a suppression file that fits the stack and little else; "" when no name is known.
 [[nodiscard]] std::string suppression_for(const NamedStack& stack);
 
-} // namespace heapmark::adapters
+} // namespace heapmark::suppress

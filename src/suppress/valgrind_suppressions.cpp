@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "adapters/valgrind_suppressions.hpp"
+#include "suppress/valgrind_suppressions.hpp"
 
-#include "adapters/pattern.hpp"
+#include "suppress/pattern.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 #include <memory>
 #include <stdexcept>
 
-namespace heapmark::adapters {
+namespace heapmark::suppress {
 
 namespace {
 
@@ -155,4 +155,4 @@ bool matches_valgrind(const std::vector<std::string>& frames, const NamedStack& 
            (not_inlined.size() != all.size() && match_from(frames, 0, not_inlined, 0, api));
 }
 
-} // namespace heapmark::adapters
+} // namespace heapmark::suppress

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "adapters/named_stack.hpp"
+#include "suppress/named_stack.hpp"
 
 #include "analyse/signature.hpp"
-
-#include <heapmark/adapter.hpp>
+#include "platform/thread_state.hpp"
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <mutex>
 
-namespace heapmark::adapters {
+namespace heapmark::suppress {
 
 namespace {
 
@@ -95,7 +94,7 @@ const NamedCall* NamedStack::place() const
 const NamedStack& names_of(const Stack& stack)
 {
     using Key = std::pair<const Frame*, std::size_t>;
-    const framework_memory ours;
+    const platform::Guard guard;
     static std::mutex mutex;
     static auto& known = *new std::map<Key, NamedStack>; // read until the very end of the process
     const std::lock_guard<std::mutex> lock(mutex);
@@ -162,4 +161,4 @@ std::string suppression_for(const NamedStack& stack)
     return "module:" + std::string(site->module.substr(site->module.rfind('/') + 1));
 }
 
-} // namespace heapmark::adapters
+} // namespace heapmark::suppress

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Suppressions: read from text, matched against the names of a stack, and proposed for what was found.
-#include "adapters/named_stack.hpp"
-#include "adapters/pattern.hpp"
-#include "adapters/text_lines.hpp"
-#include "adapters/valgrind_suppressions.hpp"
+#include "suppress/named_stack.hpp"
+#include "suppress/pattern.hpp"
+#include "suppress/text_lines.hpp"
+#include "suppress/valgrind_suppressions.hpp"
 
-#include <heapmark/adapter.hpp>
+#include "platform/thread_state.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -18,10 +18,10 @@ namespace heapmark {
 
 namespace {
 
-using adapters::matches;
-using adapters::NamedCall;
-using adapters::NamedStack;
-using adapters::trimmed;
+using suppress::matches;
+using suppress::NamedCall;
+using suppress::NamedStack;
+using suppress::trimmed;
 
 bool kind_from(std::string_view word, Suppression::Kind& kind)
 {
@@ -90,7 +90,7 @@ bool suppresses(const Suppression& suppression, const NamedStack& stack, const B
     case Suppression::Kind::file: return any_call([&](auto& call) { return matches_path(pattern, call.call.file); });
     case Suppression::Kind::module: return any_call([&](auto& call) { return matches_module(pattern, call.module); });
     case Suppression::Kind::leak: return any_call([&](auto& call) { return matches_leak(pattern, call); });
-    case Suppression::Kind::valgrind: return adapters::matches_valgrind(suppression.frames, stack, block.api);
+    case Suppression::Kind::valgrind: return suppress::matches_valgrind(suppression.frames, stack, block.api);
     }
     return false;
 }
@@ -99,9 +99,9 @@ bool suppresses(const Suppression& suppression, const NamedStack& stack, const B
 
 void Suppressions::add(std::string_view text, std::string_view origin)
 {
-    const framework_memory ours;
+    const platform::Guard guard;
     std::string reason;
-    for (adapters::TextLines lines(text); lines.next();) {
+    for (suppress::TextLines lines(text); lines.next();) {
         const std::string_view line = lines.line();
         if (line.empty()) {
             reason.clear();
@@ -116,7 +116,7 @@ void Suppressions::add(std::string_view text, std::string_view origin)
         suppression.origin = std::string(origin) + ":" + std::to_string(lines.number());
         suppression.reason = reason;
         if (line == "{") {
-            if (adapters::read_valgrind(lines, suppression)) list_.push_back(suppression);
+            if (suppress::read_valgrind(lines, suppression)) list_.push_back(suppression);
             continue;
         }
         if (colon == std::string_view::npos || !kind_from(trimmed(line.substr(0, colon)), suppression.kind))
@@ -135,7 +135,7 @@ void Suppressions::add(std::string_view text, std::string_view origin)
 
 void Suppressions::add_file(const std::string& path)
 {
-    const framework_memory ours;
+    const platform::Guard guard;
     errno = 0;
     std::ifstream file(path);
     std::ostringstream text;
@@ -148,8 +148,8 @@ void Suppressions::add_file(const std::string& path)
 
 Suppression* Suppressions::find(const Block& block)
 {
-    const framework_memory ours;
-    const NamedStack& stack = adapters::names_of(block.stack);
+    const platform::Guard guard;
+    const NamedStack& stack = suppress::names_of(block.stack);
     const auto found = std::find_if(list_.begin(), list_.end(), [&](const Suppression& suppression) {
         return suppresses(suppression, stack, block);
     });
@@ -158,7 +158,7 @@ Suppression* Suppressions::find(const Block& block)
 
 void Suppressions::drop_only_held()
 {
-    const framework_memory ours;
+    const platform::Guard guard;
     list_.erase(std::remove_if(list_.begin(), list_.end(), [](const Suppression& each) { return each.only_held; }),
                 list_.end());
 }
@@ -167,7 +167,7 @@ std::string write_suppressions(const Snapshot& snapshot)
 {
     std::string text;
     for (const Group& group : snapshot.group_by(by_call_site)) {
-        const std::string line = adapters::suppression_for(adapters::names_of(group.front().stack));
+        const std::string line = suppress::suppression_for(suppress::names_of(group.front().stack));
         text += "# " + std::to_string(group.size()) + (group.size() == 1 ? " block, " : " blocks, ") +
                 std::to_string(group.bytes()) + " bytes: " + std::string(group.label()) + "\n";
         text += line.empty() ? "# no name is known for it, so no pattern can match\n" : line + "\n";

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace heapmark::adapters {
+namespace heapmark::suppress {
 
 /// Whether the pattern stands for the whole text. Cost: at most the product of their lengths.
 [[nodiscard]] constexpr bool matches(std::string_view pattern, std::string_view text) noexcept
@@ -31,4 +31,4 @@ namespace heapmark::adapters {
     return p == pattern.size();
 }
 
-} // namespace heapmark::adapters
+} // namespace heapmark::suppress

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace heapmark::adapters {
+namespace heapmark::suppress {
 
 /// Without blanks at both ends.
 [[nodiscard]] constexpr std::string_view trimmed(std::string_view text) noexcept
@@ -38,4 +38,4 @@ private:
     unsigned number_ = 0;
 };
 
-} // namespace heapmark::adapters
+} // namespace heapmark::suppress

@@ -2,12 +2,12 @@
 // Suppressions in the form that Valgrind reads and writes (manual, 2.5 "Suppressing errors").
 #pragma once
 
-#include "adapters/named_stack.hpp"
-#include "adapters/text_lines.hpp"
+#include "suppress/named_stack.hpp"
+#include "suppress/text_lines.hpp"
 
 #include <heapmark/suppressions.hpp>
 
-namespace heapmark::adapters {
+namespace heapmark::suppress {
 
 /// Reads the entry of which `lines` has just read the "{", up to its "}". False when it is not one of leaks.
 /// Errors: std::invalid_argument, with the place from `suppression.origin`.
@@ -17,4 +17,4 @@ bool read_valgrind(TextLines& lines, Suppression& suppression);
 /// inlined calls or without, as Valgrind was told to read them.
 [[nodiscard]] bool matches_valgrind(const std::vector<std::string>& frames, const NamedStack& stack, Api api);
 
-} // namespace heapmark::adapters
+} // namespace heapmark::suppress

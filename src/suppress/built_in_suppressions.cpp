@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // What libraries and test frameworks allocate once and keep, each with its reason. The C library has a rule of its own
 // (analyse/c_library.hpp). Names are those that libraries export, since few systems have their debug information.
-#include <heapmark/adapter.hpp>
+#include "platform/thread_state.hpp"
+
+#include <heapmark/suppressions.hpp>
 
 namespace heapmark {
 
@@ -94,7 +96,7 @@ function:google::LogMessage::SendToLog
 
 void Suppressions::add_built_in()
 {
-    const framework_memory ours;
+    const platform::Guard guard;
     const std::size_t before = list_.size();
     add(known_one_time_allocations, "built in");
     const std::size_t kept = list_.size();
