@@ -39,11 +39,26 @@ private:
 
 Word* word_at(Word address) { return reinterpret_cast<Word*>(address); } // NOLINT(performance-no-int-to-ptr)
 
-bool is_born_since(Generation first, Word address)
-{
-    const Snapshot block = block_around(word_at(address));
-    return !block.empty() && block[0].generation >= first;
-}
+/// What was born from a generation on and still lives, to be asked for many addresses, most of which are in no block:
+/// block_around would walk back over the map for each.
+class Born {
+public:
+    explicit Born(Generation first) : blocks_(survivors(first, Ignored::include)) {}
+
+    [[nodiscard]] bool holds(Word address) const
+    {
+        const auto after = std::upper_bound(blocks_.begin(), blocks_.end(), address,
+                                            [](Word value, const Block& block) { return value < begin_of(block); });
+        if (after == blocks_.begin()) return false;
+        const Block& block = *std::prev(after);
+        return address == begin_of(block) || address - begin_of(block) < block.usable_size;
+    }
+
+private:
+    static Word begin_of(const Block& block) { return reinterpret_cast<Word>(block.address); }
+
+    Snapshot blocks_; // in order of address
+};
 
 } // namespace
 
@@ -66,9 +81,12 @@ Explanation RunnerFrames::search(const Snapshot& snapshot, Generation first, con
     ExplainOptions options;
     options.stack_begin = is_on_this_stack ? word_at(begin_) : stack_begin;
     Blanked blanked;
-    for (std::size_t i = 0; i < words_.size() && is_on_this_stack; ++i)
-        if (const Word now = *word_at(begin_ + i * sizeof(Word)); now == words_[i] && is_born_since(first, now))
-            blanked.blank(word_at(begin_ + i * sizeof(Word)));
+    if (is_on_this_stack) {
+        const Born born(first);
+        for (std::size_t i = 0; i < words_.size(); ++i)
+            if (const Word now = *word_at(begin_ + i * sizeof(Word)); now == words_[i] && born.holds(now))
+                blanked.blank(word_at(begin_ + i * sizeof(Word)));
+    }
     return explain(snapshot, options);
 }
 
