@@ -1,8 +1,70 @@
 // SPDX-License-Identifier: BSL-1.0
-// heapmark: programs under heapmark, and afterwards traces and results of tests.
+// heapmark: programs under heapmark, and afterwards traces and results of tests. Here is the command line; its library takes
+// ten seconds to compile wherever it is included.
 #include "program/commands.hpp"
 
 #include <CLI/CLI.hpp>
+
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <string_view>
+
+namespace heapmark::program {
+namespace {
+
+using Command = std::function<int()>;
+
+// Each sets `chosen` when the command line names its command.
+
+void add_diff(CLI::App& app, Command& chosen)
+{
+    const auto arguments = std::make_shared<DiffArguments>();
+    CLI::App* const command = app.add_subcommand("diff", "Print which tests allocate more than in an earlier run");
+    constexpr auto what = "Results of tests: --gtest_output=xml:FILE, or HEAPMARK_OPTIONS=junit=FILE";
+    command->add_option("OLD", arguments->before, what)->required();
+    command->add_option("NEW", arguments->after, "The same of a later run")->required();
+    command->footer("Exit status: 0 no test allocates more, 1 some do, 2 unusable input.");
+    command->callback([arguments, &chosen] { chosen = [arguments] { return diff(*arguments); }; });
+}
+
+void add_match(CLI::App& app, Command& chosen)
+{
+    const auto arguments = std::make_shared<MatchArguments>();
+    CLI::App* const command = app.add_subcommand("match", "Print what a trace shows allocated and never released");
+    command->add_option("TRACE", arguments->traces,
+                        "Traces of heapmark (HEAPMARK_OPTIONS=trace=FILE) and text of FreeBSD's kdump, in any order; "
+                        "-, or none: standard input");
+    command->add_flag("-v", arguments->verbosity,
+                      "Log each allocation and release; -vv: records and phases too; -vvv: matched lines; -vvvv: every "
+                      "line");
+    command->footer("Exit status: 0 nothing leaked, 1 something did, 2 unusable input.");
+    command->callback([arguments, &chosen] { chosen = [arguments] { return match_traces(*arguments); }; });
+}
+
+void add_run(CLI::App& app, Command& chosen)
+{
+    const auto arguments = std::make_shared<RunArguments>();
+    CLI::App* const command = app.add_subcommand("run", "Run a program under heapmark, which was not built with it");
+    command->add_option("--trace", arguments->trace, "Write each allocation and release to this file")
+        ->type_name("FILE");
+    command
+        ->add_option(
+            "--options", arguments->options,
+            "Added to HEAPMARK_OPTIONS, where report_at_exit=1 is set; may be given again; help=1 prints all keys")
+        ->type_name("KEY=VALUE")
+        ->type_size(1)
+        ->expected(1)
+        ->take_all()
+        ->allow_extra_args(false);
+    command->add_option("PROGRAM", arguments->program, "The program and its arguments, after --")->required();
+    command->footer(
+        "Exit status: the program's; 2 when heapmark has an error, 126 or 127 when the program cannot run.");
+    command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+}
+
+} // namespace
+} // namespace heapmark::program
 
 int main(int argument_count, char** arguments)
 {

@@ -2,24 +2,19 @@
 // heapmark run -- PROGRAM ...: becomes the program, with the preload library in front.
 #include "program/commands.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
+#include <stdexcept>
+#include <string>
 #include <unistd.h>
 
 namespace heapmark::program {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Arguments {
-    std::string trace;
-    std::vector<std::string> options;
-    std::vector<std::string> program;
-};
 
 /// Beside this program, as in a build folder, or in the lib folder of its installation.
 fs::path find_preload_library()
@@ -40,7 +35,7 @@ std::string from_environment(const char* name)
 }
 
 /// Of keys that are given twice the last one counts.
-std::string all_options(const Arguments& arguments)
+std::string all_options(const RunArguments& arguments)
 {
     std::string all = "report_at_exit=1:" + from_environment("HEAPMARK_OPTIONS");
     for (const std::string& more : arguments.options) all += ":" + more;
@@ -53,7 +48,9 @@ std::string all_options(const Arguments& arguments)
     return all;
 }
 
-int run(const Arguments& arguments)
+} // namespace
+
+int run(const RunArguments& arguments)
 {
     const std::string library = find_preload_library().string();
     if (library.find_first_of(": ") != std::string::npos) // ld.so(8) splits the list at both
@@ -69,29 +66,6 @@ int run(const Arguments& arguments)
     const int error = errno;
     std::cerr << "heapmark run: " << words[0] << ": " << std::strerror(error) << "\n";
     return error == ENOENT ? 127 : 126; // as shells and env(1)
-}
-
-} // namespace
-
-void add_run(CLI::App& app, Command& chosen)
-{
-    const auto arguments = std::make_shared<Arguments>();
-    CLI::App* const command = app.add_subcommand("run", "Run a program under heapmark, which was not built with it");
-    command->add_option("--trace", arguments->trace, "Write each allocation and release to this file")
-        ->type_name("FILE");
-    command
-        ->add_option(
-            "--options", arguments->options,
-            "Added to HEAPMARK_OPTIONS, where report_at_exit=1 is set; may be given again; help=1 prints all keys")
-        ->type_name("KEY=VALUE")
-        ->type_size(1)
-        ->expected(1)
-        ->take_all()
-        ->allow_extra_args(false);
-    command->add_option("PROGRAM", arguments->program, "The program and its arguments, after --")->required();
-    command->footer(
-        "Exit status: the program's; 2 when heapmark has an error, 126 or 127 when the program cannot run.");
-    command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 
 } // namespace heapmark::program
