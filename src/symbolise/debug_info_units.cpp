@@ -3,6 +3,7 @@
 // milliseconds and more in a test program, so here each unit has a state of its own, which is made when its addresses are
 // first asked about. It is given sections in which it is the only unit; what it refers to in others stays in its place.
 #include "symbolise/libbacktrace.hpp"
+#include "symbolise/run_sort.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -96,11 +97,28 @@ const FileUnits::State& state_of(FileUnits& file, const DebugUnit& unit)
     return state = file.whole;
 }
 
+/// As std::qsort, which takes a fifth of the time that it takes to read a large source: lines are mostly in order.
+void sort(void* base, std::size_t count, std::size_t size, int (*compare)(const void*, const void*)) noexcept
+{
+    struct Element { // all that libbacktrace sorts
+        std::uint64_t words[3];
+    };
+    try {
+        if (size == sizeof(Element)) {
+            const auto is_before = [compare](const Element& a, const Element& b) { return compare(&a, &b) < 0; };
+            return sort_runs(std::span<Element>(static_cast<Element*>(base), count), is_before);
+        }
+    } catch (const std::bad_alloc&) {
+        // In its place, then.
+    }
+    std::qsort(base, count, size, compare);
+}
+
 /// Ranges do overlap: the linker lets the debug information of a dropped copy of an inline function tell of the copy that
 /// was kept, which is in the range of another unit already. So what a range shares with an earlier one is left to that.
 void sort_ranges(void* base, std::size_t count, std::size_t size, int (*compare)(const void*, const void*))
 {
-    std::qsort(base, count, size, compare);
+    sort(base, count, size, compare);
     struct Range { // as the start of unit_addrs and function_addrs of libbacktrace's dwarf.c
         std::uintptr_t low;
         std::uintptr_t high;
@@ -122,7 +140,7 @@ void sort_ranges(void* base, std::size_t count, std::size_t size, int (*compare)
         }
         if (range.high > before.high) before = range;
     }
-    std::qsort(base, count, size, compare);
+    sort(base, count, size, compare);
 }
 
 bool keep_units(backtrace_state* state, const DebugSections& sections) noexcept
