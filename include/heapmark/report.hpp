@@ -21,7 +21,7 @@ struct Call {
 
 /// The calls behind a frame. Shape: never empty; innermost first; the last one is not inlined.
 /// Errors: without symbols, one Call with empty fields. Threads: any; serialised.
-/// Cost: milliseconds for the first frame of a module, then about a microsecond.
+/// Cost: milliseconds for the first frame of a module, and of each source in it, then about a microsecond.
 [[nodiscard]] std::vector<Call> resolve(Frame frame);
 
 /// The symbol that the linker knows the frame's function by: "_ZN5Cache4fillEv"; "" when there is none. What is inlined

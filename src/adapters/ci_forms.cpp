@@ -109,7 +109,7 @@ std::string result(const Finding& finding, const std::string& source_root)
         const suppress::NamedStack& stack = suppress::names_of(finding.blocks[0].stack);
         std::string frames;
         for (std::size_t i = stack.site; i < stack.end; ++i) {
-            const Call& call = stack.calls[i].call;
+            const Call& call = stack.calls[i]->call;
             if (call.file.empty()) continue;
             const std::string& function = call.short_function.empty() ? call.function : call.short_function;
             frames += (frames.empty() ? "" : ",") +

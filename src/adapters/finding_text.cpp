@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "adapters/finding_text.hpp"
 
+#include "analyse/group.hpp"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -26,15 +28,22 @@ std::string site_of(const suppress::NamedStack& stack)
 std::vector<Snapshot> by_stack_of(const Snapshot& blocks)
 {
     // The copies of a call that the compiler makes when it unrolls a loop differ in addresses, and in nothing to read.
-    std::map<std::string, std::vector<Stack>> alike;
-    for (const Group& group : blocks.group_by(by_stack))
-        alike[suppress::stack_lines(suppress::names_of(group.front().stack), "")].push_back(group.front().stack);
+    std::map<std::vector<std::string_view>, std::vector<Snapshot>> alike;
+    for (Snapshot& part : analyse::split_by_stack(blocks)) {
+        const suppress::NamedStack& names = suppress::names_of(part[0].stack);
+        std::vector<std::string_view> lines;
+        for (std::size_t i = names.site; i < names.end; ++i) lines.push_back(names.calls[i]->line);
+        alike[std::move(lines)].push_back(std::move(part));
+    }
 
     std::vector<Snapshot> snapshots;
-    for (const auto& [lines, stacks] : alike)
-        snapshots.push_back(blocks.filter([&stacks = stacks](const Block& block) {
-            return std::find(stacks.begin(), stacks.end(), block.stack) != stacks.end();
-        }));
+    for (auto& [lines, parts] : alike) {
+        const auto is_in = [&parts = parts](const Block& block) {
+            return std::any_of(parts.begin(), parts.end(),
+                               [&](const Snapshot& part) { return part[0].stack == block.stack; });
+        };
+        snapshots.push_back(parts.size() == 1 ? std::move(parts[0]) : blocks.filter(is_in));
+    }
     std::stable_sort(snapshots.begin(), snapshots.end(),
                      [](const Snapshot& a, const Snapshot& b) { return a.bytes() > b.bytes(); });
     return snapshots;
@@ -116,19 +125,22 @@ std::string held_line(const Snapshot& stack, const Explanation& why, const std::
     if (const suppress::NamedCall* place = names.place())
         line +=
             "  " + std::string(suppress::below(source_root, place->call.file)) + ":" + std::to_string(place->call.line);
-    Path path = why.path(stack[0].address);
-    for (const Block& block : stack) // the nearest holder; which block comes first is chance
-        if (Path other = why.path(block.address); other.steps.size() < path.steps.size()) path = std::move(other);
+    Path path;
+    std::set<std::string> holders;
+    for (const Block& block : stack) { // the nearest holder is told; which block comes first is chance
+        Path other = why.path(block.address);
+        holders.insert(in_words(other.root));
+        if (path.steps.empty() || other.steps.size() < path.steps.size()) path = std::move(other);
+    }
     if (path.steps.empty()) return line + "\n";
     const std::string holder = in_words(path.root);
     line += "  held by " + holder;
     if (path.steps.size() > 1)
         line += " through " + std::to_string(path.steps.size() - 1) + (path.steps.size() == 2 ? " block" : " blocks");
-    std::set<std::string> others;
-    for (const Block& block : stack) others.insert(in_words(why.path(block.address).root));
-    others.erase(holder);
-    if (!others.empty())
-        line += ", and by " + (others.size() == 1 ? *others.begin() : std::to_string(others.size()) + " other holders");
+    holders.erase(holder);
+    if (!holders.empty())
+        line +=
+            ", and by " + (holders.size() == 1 ? *holders.begin() : std::to_string(holders.size()) + " other holders");
     return line + "\n";
 }
 

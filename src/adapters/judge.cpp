@@ -3,6 +3,7 @@
 
 #include "adapters/fault_findings.hpp"
 #include "adapters/finding_text.hpp"
+#include "analyse/group.hpp"
 #include "suppress/given.hpp"
 
 #include <algorithm>
@@ -72,23 +73,23 @@ Snapshot Judge::own_blocks(const OpenScope& scope, Range range, Verdict& verdict
 }
 
 /// Whether the blocks of one stack are meant: suppressed, or expected by the test.
-bool Judge::is_accepted(OpenScope& scope, const Group& stack, Verdict& verdict)
+bool Judge::is_accepted(OpenScope& scope, const Snapshot& stack, Verdict& verdict)
 {
-    const Block& block = stack.front();
+    const Block& block = stack[0];
     if (Suppression* suppression = suppressions_.find(block)) {
-        add(suppression->matched, stack.snapshot());
-        add(verdict.suppressed, stack.snapshot());
+        add(suppression->matched, stack);
+        add(verdict.suppressed, stack);
         return true;
     }
     // Where holders are looked for, the library's tables and caches have one.
     if (options_.policy != Policy::lost && is_kept_by_c_library(block)) {
-        add(verdict.suppressed, stack.snapshot());
+        add(verdict.suppressed, stack);
         return true;
     }
     for (ExpectedLeak& expected : scope.expected) {
         if (!is_meant_by(expected, block)) continue;
         expected.seen += stack.size();
-        add(verdict.expected, stack.snapshot());
+        add(verdict.expected, stack);
         return true;
     }
     return false;
@@ -98,21 +99,21 @@ bool Judge::is_accepted(OpenScope& scope, const Group& stack, Verdict& verdict)
 Snapshot Judge::without_what_is_meant(OpenScope& scope, const Snapshot& own, Verdict& verdict)
 {
     std::vector<Stack> meant;
-    std::map<std::string, std::vector<Group>> others; // by call site, as the baseline has them
-    for (Group& stack : own.group_by(by_stack)) {
+    std::map<std::string, std::vector<Snapshot>> others; // by call site, as the baseline has them
+    for (Snapshot& stack : analyse::split_by_stack(own)) {
         if (is_accepted(scope, stack, verdict))
-            meant.push_back(stack.front().stack);
+            meant.push_back(stack[0].stack);
         else if (!options_.baseline.empty())
-            others[suppress::suppression_for(suppress::names_of(stack.front().stack))].push_back(std::move(stack));
+            others[suppress::suppression_for(suppress::names_of(stack[0].stack))].push_back(std::move(stack));
     }
     for (const auto& [site, stacks] : others) {
         std::uint64_t blocks = 0;
-        for (const Group& stack : stacks) blocks += stack.size();
+        for (const Snapshot& stack : stacks) blocks += stack.size();
         baseline_.saw(scope.name, site, blocks);
         if (!options_.update_baseline && blocks > baseline_.allowed(scope.name, site)) continue;
-        for (const Group& stack : stacks) {
-            meant.push_back(stack.front().stack);
-            add(verdict.expected, stack.snapshot());
+        for (const Snapshot& stack : stacks) {
+            meant.push_back(stack[0].stack);
+            add(verdict.expected, stack);
         }
     }
     return own.filter(

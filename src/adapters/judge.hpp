@@ -80,7 +80,7 @@ public:
 
 private:
     Snapshot own_blocks(const OpenScope& scope, Range range, Verdict& verdict) const;
-    bool is_accepted(OpenScope& scope, const Group& stack, Verdict& verdict);
+    bool is_accepted(OpenScope& scope, const Snapshot& stack, Verdict& verdict);
     Snapshot without_what_is_meant(OpenScope& scope, const Snapshot& own, Verdict& verdict);
     Explanation find_lost(const OpenScope& scope, const Snapshot& judged, Verdict& verdict,
                           const void* stack_begin) const;

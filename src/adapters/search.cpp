@@ -20,13 +20,28 @@ bool is_live(Word address)
     return address % 16 == 0 && record::is_live(record::find_block(word_at(address), sizes).kind());
 }
 
-bool is_born_since(Generation first, Word address)
-{
-    const Snapshot block = block_around(word_at(address));
-    return !block.empty() && block[0].generation >= first;
-}
-
 } // namespace
+
+/// What was born from a generation on and still lives, to be asked for many addresses, most of which are in no block:
+/// block_around would walk back over the map for each.
+class RunnerFrames::Born {
+public:
+    explicit Born(Generation first) : blocks_(survivors(first, Ignored::include)) {}
+
+    [[nodiscard]] bool holds(Word address) const
+    {
+        const auto after = std::upper_bound(blocks_.begin(), blocks_.end(), address,
+                                            [](Word value, const Block& block) { return value < begin_of(block); });
+        if (after == blocks_.begin()) return false;
+        const Block& block = *std::prev(after);
+        return address == begin_of(block) || address - begin_of(block) < block.usable_size;
+    }
+
+private:
+    static Word begin_of(const Block& block) { return reinterpret_cast<Word>(block.address); }
+
+    Snapshot blocks_; // in order of address
+};
 
 /// Words of the stack, each of which is zero for a while.
 class RunnerFrames::Blanked {
@@ -87,12 +102,12 @@ void RunnerFrames::remember(const void* begin, const RunnerFrames* suite)
     }
 }
 
-void RunnerFrames::blank_stale(Generation first, Blanked& blanked) const
+void RunnerFrames::blank_stale(const Born& born, Blanked& blanked) const
 {
     for (std::size_t i = 0; i < words_.size(); ++i) {
         Word* const word = word_at(begin_ + i * sizeof(Word));
         if (*word == words_[i] && std::find(pointers_.begin(), pointers_.end(), i) == pointers_.end() &&
-            is_born_since(first, *word))
+            born.holds(*word))
             blanked.blank(word);
     }
 }
@@ -106,9 +121,11 @@ Explanation RunnerFrames::search(const Snapshot& snapshot, Generation first, con
     ExplainOptions options;
     options.stack_begin = is_on_this_stack ? word_at(begin_) : stack_begin;
     Blanked blanked;
-    if (is_on_this_stack)
+    if (is_on_this_stack) {
+        const Born born(first);
         for (const RunnerFrames* frames = this; frames != nullptr; frames = frames->suite_)
-            if (frames->begin_ >= begin_) frames->blank_stale(first, blanked);
+            if (frames->begin_ >= begin_) frames->blank_stale(born, blanked);
+    }
     return explain(snapshot, options);
 }
 

@@ -23,7 +23,8 @@ public:
 
 private:
     class Blanked;
-    void blank_stale(Generation first, Blanked& blanked) const;
+    class Born;
+    void blank_stale(const Born& born, Blanked& blanked) const;
 
     const RunnerFrames* suite_ = nullptr;
     std::uintptr_t begin_ = 0;

@@ -3,11 +3,14 @@
 // Source: LSB 5.0 core, sections 10.6 (.eh_frame, .eh_frame_hdr).
 #pragma once
 
-#include "capture/byte_reader.hpp"
+#include "base/byte_reader.hpp"
 
 #include <cstdint>
 
 namespace heapmark::capture {
+
+using base::ByteReader;
+using base::PointerEncoding;
 
 /// The bytes of a module's unwind tables: everything read lies in [begin, end).
 struct UnwindTables {

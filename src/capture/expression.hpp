@@ -3,13 +3,15 @@
 // Source: DWARF 5 section 2.5.
 #pragma once
 
-#include "capture/byte_reader.hpp"
+#include "base/byte_reader.hpp"
 #include "capture/registers.hpp"
 #include "capture/stack_window.hpp"
 
 #include <cstdint>
 
 namespace heapmark::capture {
+
+using base::ByteReader;
 
 /// Values of the registers in one frame, with which of them are known.
 struct RegisterFile {

@@ -3,8 +3,9 @@
 # the same as static library heapmark_backtrace for programs that link the rooms as objects (an object library cannot
 # hold a ready-made object).
 # heapmark is linked into other people's programs, which may have a libbacktrace of their own: here every symbol but the
-# three in use becomes local, those three get names of ours, and its calls of dl_iterate_phdr, open and its own sort
-# are sent to src/symbolise/debug_info_libbacktrace.cpp, which shows it one file at a time.
+# four in use becomes local, those four get names of ours, and its calls of dl_iterate_phdr, open, its own sort and its
+# own reader of debug information are sent to src/symbolise/debug_info_libbacktrace.cpp, which shows it one file, and one
+# unit of that, at a time.
 # HEAPMARK_LIBBACKTRACE names the archive; without it one in CMake's search paths is taken (a Conan package, a system's),
 # else the one that comes with gcc, which also serves clang.
 include_guard()
@@ -43,16 +44,17 @@ function(heapmark_embed_libbacktrace)
   heapmark_find_libbacktrace()
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/libbacktrace")
   file(MAKE_DIRECTORY "${folder}")
-  set(used backtrace_create_state backtrace_pcinfo backtrace_syminfo)
+  set(used backtrace_create_state backtrace_pcinfo backtrace_syminfo backtrace_dwarf_add)
   list(TRANSFORM used PREPEND "-Wl,--undefined=" OUTPUT_VARIABLE take)
   # Through the compiler, which tells the linker the machine: lld cannot guess it from an archive.
-  set(link "${CMAKE_CXX_COMPILER}" -nostdlib -r -Wl,--wrap=backtrace_qsort)
+  set(link "${CMAKE_CXX_COMPILER}" -nostdlib -r -Wl,--wrap=backtrace_qsort -Wl,--wrap=backtrace_dwarf_add)
   if(CMAKE_CXX_COMPILER_TARGET)
     list(APPEND link "${CMAKE_CXX_COMPILE_OPTIONS_TARGET}${CMAKE_CXX_COMPILER_TARGET}")
   endif()
   set(rename "--redefine-sym=dl_iterate_phdr=heapmark_backtrace_one_module"
     "--redefine-sym=open=heapmark_backtrace_open" "--redefine-sym=open64=heapmark_backtrace_open64"
-    "--redefine-sym=__wrap_backtrace_qsort=heapmark_backtrace_qsort")
+    "--redefine-sym=__wrap_backtrace_qsort=heapmark_backtrace_qsort"
+    "--redefine-sym=__wrap_backtrace_dwarf_add=heapmark_backtrace_instead_of_dwarf_add")
   set(keep "")
   foreach(name IN LISTS used)
     list(APPEND rename "--redefine-sym=${name}=heapmark_${name}")

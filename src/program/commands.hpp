@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// The subcommands of the program. Each adds itself to the command line; what it returns is the exit status.
+// The subcommands of the program, each as the function that the command line ends in. What it returns is the exit status.
+// Errors: throws std::exception, whose text is for the user.
 #pragma once
 
-#include <functional>
 #include <span>
-
-namespace CLI {
-class App;
-} // namespace CLI
+#include <string>
+#include <vector>
 
 namespace heapmark::program {
 
@@ -15,14 +13,23 @@ inline constexpr int all_well = 0;
 inline constexpr int found_something = 1;
 inline constexpr int unusable = 2; ///< arguments or input
 
-using Command = std::function<int()>;
+struct DiffArguments {
+    std::string before;
+    std::string after;
+};
+int diff(const DiffArguments& arguments);
 
-/// Sets `chosen` when the command line names this one.
-void add_diff(CLI::App& app, Command& chosen);
-void add_match(CLI::App& app, Command& chosen);
+struct MatchArguments {
+    std::vector<std::string> traces; ///< "-" or none: standard input
+    int verbosity = 0;
+};
+int match_traces(const MatchArguments& arguments);
 
-/// `words` are those of the whole command line. Returns how many of them come before PROGRAM: the rest is not for CLI11,
-/// which would take some of them for heapmark's, and others, such as "[a,b]", apart.
-std::size_t add_run(CLI::App& app, Command& chosen, std::span<char* const> words);
+struct RunArguments {
+    std::string trace;
+    std::vector<std::string> options;
+    std::span<char* const> program; ///< with its arguments, as main gets them
+};
+int run(const RunArguments& arguments);
 
 } // namespace heapmark::program

@@ -4,11 +4,11 @@
 #include "program/test_results.hpp"
 #include "report/words.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <cstdio>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace heapmark::program {
 namespace {
@@ -65,8 +65,11 @@ std::string table_of(const std::vector<Change>& changes)
     return text;
 }
 
-int diff(const std::string& old_path, const std::string& new_path)
+} // namespace
+
+int diff(const DiffArguments& arguments)
 {
+    const auto& [old_path, new_path] = arguments;
     const TestResults before = read_test_results(old_path);
     const TestResults after = read_test_results(new_path);
     std::vector<Change> more;
@@ -92,24 +95,6 @@ int diff(const std::string& old_path, const std::string& new_path)
     text += "\n";
     if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) return unusable;
     return more.empty() ? all_well : found_something;
-}
-
-} // namespace
-
-void add_diff(CLI::App& app, Command& chosen)
-{
-    struct Arguments {
-        std::string before;
-        std::string after;
-    };
-    const auto arguments = std::make_shared<Arguments>();
-    CLI::App* const command = app.add_subcommand("diff", "Print which tests allocate more than in an earlier run");
-    constexpr auto what = "Results of tests: --gtest_output=xml:FILE, or HEAPMARK_OPTIONS=junit=FILE";
-    command->add_option("OLD", arguments->before, what)->required();
-    command->add_option("NEW", arguments->after, "The same of a later run")->required();
-    command->footer("Exit status: 0 no test allocates more, 1 some do, 2 unusable input.");
-    command->callback(
-        [arguments, &chosen] { chosen = [arguments] { return diff(arguments->before, arguments->after); }; });
 }
 
 } // namespace heapmark::program

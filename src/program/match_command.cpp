@@ -5,9 +5,10 @@
 #include "platform/options.hpp"
 #include "program/commands.hpp"
 
-#include <CLI/CLI.hpp>
-
+#include <algorithm>
 #include <cstdio>
+#include <string>
+#include <string_view>
 #include <unistd.h>
 
 namespace heapmark::program {
@@ -32,10 +33,14 @@ private:
     }
 };
 
-int match_traces(const std::vector<std::string>& traces, int verbosity)
+} // namespace
+
+int match_traces(const MatchArguments& arguments)
 {
+    const std::vector<std::string> standard_input{"-"};
+    const std::vector<std::string>& traces = arguments.traces.empty() ? standard_input : arguments.traces;
     platform::load_options(); // how stacks are shown
-    Terminal terminal(static_cast<match::Verbosity>(std::min(verbosity, 4)));
+    Terminal terminal(static_cast<match::Verbosity>(std::min(arguments.verbosity, 4)));
     match::Match match(terminal);
     terminal.traces = &match;
     bool all_read = true;
@@ -51,36 +56,14 @@ int match_traces(const std::vector<std::string>& traces, int verbosity)
     const bool clean = matched.leaked_blocks() == 0;
     const TextOptions options;
     const bool color = wants_color(options.color, STDOUT_FILENO);
-    const std::string text = clean && verbosity > 0 ? totals_text(matched) : leaks_text(matched, options, color);
+    const std::string text =
+        clean && arguments.verbosity > 0 ? totals_text(matched) : leaks_text(matched, options, color);
     const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
     if (clean && matched.malformed_lines != 0)
         std::fprintf(stderr, "heapmark match: %llu malformed lines were skipped\n",
                      static_cast<unsigned long long>(matched.malformed_lines));
     if (!all_read || !written) return unusable;
     return clean ? all_well : found_something;
-}
-
-} // namespace
-
-void add_match(CLI::App& app, Command& chosen)
-{
-    struct Arguments {
-        std::vector<std::string> traces;
-        int verbosity = 0;
-    };
-    const auto arguments = std::make_shared<Arguments>();
-    CLI::App* const command = app.add_subcommand("match", "Print what a trace shows allocated and never released");
-    command->add_option("TRACE", arguments->traces,
-                        "Traces of heapmark (HEAPMARK_OPTIONS=trace=FILE) and text of FreeBSD's kdump, in any order; "
-                        "-, or none: standard input");
-    command->add_flag("-v", arguments->verbosity,
-                      "Log each allocation and release; -vv: records and phases too; -vvv: matched lines; -vvvv: every "
-                      "line");
-    command->footer("Exit status: 0 nothing leaked, 1 something did, 2 unusable input.");
-    command->callback([arguments, &chosen] {
-        if (arguments->traces.empty()) arguments->traces.emplace_back("-");
-        chosen = [arguments] { return match_traces(arguments->traces, arguments->verbosity); };
-    });
 }
 
 } // namespace heapmark::program

@@ -4,14 +4,15 @@
 #include "program/commands.hpp"
 #include "program/preloadable.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <unistd.h>
 
@@ -19,25 +20,6 @@ namespace heapmark::program {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Arguments {
-    std::string trace;
-    std::vector<std::string> options;
-    std::span<char* const> program; ///< with its arguments
-};
-
-/// How many of the words after "run" come before the program: options, and values of options.
-std::size_t count_own(const CLI::App& command, std::span<char* const> words)
-{
-    std::size_t count = 0;
-    for (; count < words.size(); ++count) {
-        const std::string_view word = words[count];
-        if (word == "--" || word.size() < 2 || word.front() != '-') break;
-        const CLI::Option* const option = command.get_option_no_throw(std::string(word)); // none for --trace=FILE
-        if (option != nullptr && option->get_items_expected_max() > 0) ++count;
-    }
-    return std::min(count, words.size());
-}
 
 /// Beside this program, as in a build folder, or in the lib folder of its installation.
 fs::path find_preload_library()
@@ -79,7 +61,7 @@ std::string absolute_list(std::string_view paths, const char* what)
 }
 
 /// Of keys that are given twice the last one counts.
-std::string all_options(const Arguments& arguments)
+std::string all_options(const RunArguments& arguments)
 {
     std::string all = "report_at_exit=1:" + from_environment("HEAPMARK_OPTIONS");
     for (const std::string& more : arguments.options) all += ":" + more;
@@ -94,7 +76,9 @@ std::string all_options(const Arguments& arguments)
     return all;
 }
 
-int run(const Arguments& arguments)
+} // namespace
+
+int run(const RunArguments& arguments)
 {
     // A program that went unwatched would pass for one that leaves nothing.
     const std::string reason = why_not_preloadable(find_program(arguments.program[0]));
@@ -110,38 +94,6 @@ int run(const Arguments& arguments)
     const int error = errno;
     std::cerr << "heapmark run: " << arguments.program[0] << ": " << std::strerror(error) << "\n";
     return error == ENOENT ? 127 : 126; // as shells and env(1)
-}
-
-} // namespace
-
-std::size_t add_run(CLI::App& app, Command& chosen, std::span<char* const> words)
-{
-    const auto arguments = std::make_shared<Arguments>();
-    CLI::App* const command = app.add_subcommand("run", "Run a program under heapmark, which was not built with it");
-    command->add_option("--trace", arguments->trace, "Write each allocation and release to this file")
-        ->type_name("FILE");
-    command
-        ->add_option(
-            "--options", arguments->options,
-            "Added to HEAPMARK_OPTIONS, where report_at_exit=1 is set; may be given again; help=1 prints all keys")
-        ->type_name("KEY=VALUE")
-        ->type_size(1)
-        ->expected(1)
-        ->take_all()
-        ->allow_extra_args(false);
-    CLI::Option* const program =
-        command->add_option("PROGRAM", "The program, and after it its arguments; -- may come before it");
-    command->footer(
-        "Exit status: the program's; 2 when heapmark has an error or cannot get into the program, 126 or 127 when the "
-        "program cannot run.");
-    command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
-    if (words.size() < 2 || std::string_view(words[1]) != "run") return words.size();
-    const std::size_t own = 2 + count_own(*command, words.subspan(2));
-    arguments->program = words.subspan(own);
-    if (!arguments->program.empty() && std::string_view(arguments->program[0]) == "--")
-        arguments->program = arguments->program.subspan(1);
-    program->required(arguments->program.empty());
-    return own;
 }
 
 } // namespace heapmark::program

@@ -9,15 +9,15 @@ namespace heapmark {
 
 namespace {
 
+// In the order of what it takes to tell: the innermost frames are named for the first lines, those of system libraries
+// for the next, and all, with the debug information of all their sources, for the last.
 constexpr std::string_view known_one_time_allocations = R"(
 # results, messages and properties are kept until the run ends
 site:testing::*
 site:doctest::*
-function:doctest::detail::tlss*
 site:Catch::*
 site:boost::unit_test::*
 site:boost::test_tools::*
-function:boost::unit_test::framework::add_context
 
 # static TLS of a thread: its stack, with this table, is kept for the next thread when it ends
 function:_dl_allocate_tls
@@ -28,6 +28,10 @@ function:__cxa_thread_atexit
 
 # libc++: what a thread keeps of the exceptions that are under way, from its first one on
 function:__cxa_get_globals
+
+# results, messages and properties, which frameworks make by way of others
+function:doctest::detail::tlss*
+function:boost::unit_test::framework::add_context
 )";
 
 /// What libraries hold for the rest of the process: it matters where memory may not even be held.

@@ -8,6 +8,7 @@
 #include <array>
 #include <map>
 #include <mutex>
+#include <unordered_map>
 
 namespace heapmark::suppress {
 
@@ -41,25 +42,47 @@ bool is_of_the_system(const NamedCall& named)
     return named.is_of_system_library() || starts_with(named.call.file, "/usr/include/");
 }
 
+std::string function_text(const Call& call)
+{
+    if (call.function.empty() && call.short_function.empty()) return "(unknown function)";
+    return call.short_function.empty() ? call.function : call.short_function;
+}
+
+/// File and line, or else the module; "" when neither is known.
+std::string place_text(const NamedCall& named, std::string_view source_root)
+{
+    if (named.call.file.empty()) return std::string(named.module.substr(named.module.rfind('/') + 1));
+    std::string text(below(source_root, named.call.file));
+    if (named.call.line != 0) text += ":" + std::to_string(named.call.line);
+    return text;
+}
+
+std::vector<NamedCall> name(Frame frame)
+{
+    std::vector<NamedCall> calls;
+    for (Call& call : resolve(frame)) {
+        NamedCall& last = calls.emplace_back();
+        last.bare_name = analyse::without_template_arguments(analyse::split_signature(call.function).name);
+        last.call = std::move(call);
+        last.module = module_path(frame);
+        last.line = function_text(last.call) + "  " + place_text(last, "") + (last.call.inlined ? "  (inlined)" : "");
+    }
+    calls.back().linkage_name = linkage_name(frame);
+    return calls;
+}
+
 NamedStack name_all(const Stack& stack)
 {
     NamedStack named;
-    for (const Frame frame : stack) {
-        for (const Call& call : resolve(frame)) {
-            NamedCall& last = named.calls.emplace_back();
-            last.call = call;
-            last.bare_name = analyse::without_template_arguments(analyse::split_signature(call.function).name);
-            last.module = module_path(frame);
-        }
-        named.calls.back().linkage_name = linkage_name(frame);
-    }
-    const auto first =
-        std::find_if(named.calls.begin(), named.calls.end(), [](const NamedCall& call) { return !call.call.plumbing; });
+    for (const Frame frame : stack)
+        for (const NamedCall& call : names_of(frame)) named.calls.push_back(&call);
+    const auto first = std::find_if(named.calls.begin(), named.calls.end(),
+                                    [](const NamedCall* call) { return !call->call.plumbing; });
     if (first != named.calls.end()) named.site = static_cast<std::size_t>(first - named.calls.begin());
 
     named.end = named.calls.size();
     while (named.end > named.site + 1) {
-        const NamedCall& outermost = named.calls[named.end - 1];
+        const NamedCall& outermost = *named.calls[named.end - 1];
         if (!outermost.call.plumbing && !is_harness(outermost)) break;
         --named.end;
     }
@@ -70,7 +93,9 @@ NamedStack name_all(const Stack& stack)
 
 bool NamedCall::has_line() const noexcept { return !call.file.empty() && call.line != 0; }
 
-bool NamedCall::is_of_system_library() const noexcept
+bool NamedCall::is_of_system_library() const noexcept { return is_system_library(module); }
+
+bool is_system_library(std::string_view module) noexcept
 {
     return starts_with(module, "/lib/") || starts_with(module, "/usr/lib") || starts_with(module, "/lib64/");
 }
@@ -79,16 +104,28 @@ const NamedCall* NamedStack::place() const
 {
     const NamedCall* any = nullptr;
     for (std::size_t i = site; i < end; ++i) { // not those that call tests: they say nothing of this one
-        const NamedCall& call = calls[i];
+        const NamedCall& call = *calls[i];
         if (!call.has_line() || call.call.plumbing || (i != site && is_harness(call))) continue;
         if (!is_of_the_system(call)) return &call;
         if (any == nullptr) any = &call;
     }
-    if (any != nullptr || std::any_of(calls.begin(), calls.end(), is_of_framework)) return any;
-    const auto main = std::find_if(calls.begin(), calls.end(), [](const NamedCall& call) {
-        return call.bare_name == "main" && call.has_line(); // there it is the test
+    const auto is_frameworks = [](const NamedCall* call) { return is_of_framework(*call); };
+    if (any != nullptr || std::any_of(calls.begin(), calls.end(), is_frameworks)) return any;
+    const auto main = std::find_if(calls.begin(), calls.end(), [](const NamedCall* call) {
+        return call->bare_name == "main" && call->has_line(); // there it is the test
     });
-    return main == calls.end() ? nullptr : &*main;
+    return main == calls.end() ? nullptr : *main;
+}
+
+const std::vector<NamedCall>& names_of(Frame frame)
+{
+    const platform::Guard guard;
+    static std::mutex mutex;
+    static auto& known = *new std::unordered_map<std::uint64_t, std::vector<NamedCall>>; // read until the very end
+    const std::lock_guard<std::mutex> lock(mutex);
+    const auto found = known.find(frame.bits);
+    if (found != known.end()) return found->second;
+    return known.emplace(frame.bits, name(frame)).first->second;
 }
 
 const NamedStack& names_of(const Stack& stack)
@@ -118,25 +155,16 @@ std::string stack_lines(const NamedStack& stack, std::string_view source_root)
     std::size_t column = 0;
     constexpr std::size_t widest_column = 56;
     for (std::size_t i = stack.site; i < stack.end; ++i) {
-        const Call& call = stack.calls[i].call;
-        std::string& text = functions.emplace_back(call.short_function.empty() ? call.function : call.short_function);
-        if (text.empty()) text = "(unknown function)";
+        const std::string& text = functions.emplace_back(function_text(stack.calls[i]->call));
         if (text.size() <= widest_column) column = std::max(column, text.size());
     }
     std::string lines;
     for (std::size_t i = 0; i < functions.size(); ++i) {
-        const NamedCall& named = stack.calls[stack.site + i];
+        const NamedCall& named = *stack.calls[stack.site + i];
         const std::string number = std::to_string(i);
         lines += std::string(4 - std::min<std::size_t>(number.size(), 3), ' ') + number + "  " + functions[i];
         lines.append(column > functions[i].size() ? column - functions[i].size() : 0, ' ');
-        if (!named.call.file.empty()) {
-            lines += "  ";
-            lines += below(source_root, named.call.file);
-            if (named.call.line != 0) lines += ":" + std::to_string(named.call.line);
-        } else if (!named.module.empty()) {
-            lines += "  ";
-            lines += named.module.substr(named.module.rfind('/') + 1);
-        }
+        if (const std::string place = place_text(named, source_root); !place.empty()) lines += "  " + place;
         if (named.call.inlined) lines += "  (inlined)";
         lines += '\n';
     }
@@ -148,7 +176,7 @@ std::string suppression_for(const NamedStack& stack)
     // Names of the program come first: what a library's function asks for in its name may be many's.
     for (const bool of_libraries_too : {false, true})
         for (std::size_t i = stack.site; i < stack.end; ++i) {
-            const NamedCall& call = stack.calls[i];
+            const NamedCall& call = *stack.calls[i];
             const std::string& name = call.bare_name;
             if (name.empty() || starts_with(name, "operator")) continue; // the name of many
             if (of_libraries_too || !call.is_of_system_library())

@@ -15,24 +15,31 @@ struct NamedCall {
     std::string bare_name; ///< the function with its scope, without return type, arguments and template arguments
     std::string_view linkage_name; ///< "" for what is inlined
     std::string_view module;
+    std::string line; ///< all that stack_lines shows of it, in other words
 
     [[nodiscard]] bool has_line() const noexcept;
     [[nodiscard]] bool is_of_system_library() const noexcept;
 };
 
+[[nodiscard]] bool is_system_library(std::string_view module) noexcept;
+
 struct NamedStack {
-    std::vector<NamedCall> calls; ///< innermost first
+    std::vector<const NamedCall*> calls; ///< innermost first; immortal
     std::size_t site = 0;         ///< index of the first call that is not plumbing; 0 when all are
     std::size_t end = 0;          ///< one past the last call that is the test's: the framework and main come after it
 
-    [[nodiscard]] const NamedCall* site_call() const { return calls.empty() ? nullptr : &calls[site]; }
+    [[nodiscard]] const NamedCall* site_call() const { return calls.empty() ? nullptr : calls[site]; }
 
     /// Where a reader should look: the innermost line of the program's own source; else the innermost line known;
     /// nullptr when there is none.
     [[nodiscard]] const NamedCall* place() const;
 };
 
-/// Looked up once a distinct stack, and kept until the process ends. Threads: any; serialised.
+/// The calls that a frame stands for, innermost first, never empty. Looked up once a distinct frame, which may read the
+/// debug information of a whole source, and kept until the process ends. Threads: any; serialised.
+[[nodiscard]] const std::vector<NamedCall>& names_of(Frame frame);
+
+/// The same for all frames of a stack.
 [[nodiscard]] const NamedStack& names_of(const Stack& stack);
 
 /// `path`, without `root` where it begins with it.

@@ -20,7 +20,7 @@ namespace {
 
 using suppress::matches;
 using suppress::NamedCall;
-using suppress::NamedStack;
+using suppress::names_of;
 using suppress::trimmed;
 
 bool kind_from(std::string_view word, Suppression::Kind& kind)
@@ -63,34 +63,73 @@ bool matches_module(const std::string& pattern, std::string_view path)
 }
 
 /// LeakSanitizer's patterns stand for any part of a text.
-bool matches_leak(std::string pattern, const NamedCall& named)
+std::string whole_of_leak(const std::string& leak)
 {
-    pattern = pattern.front() == '^' ? pattern.substr(1) : "*" + pattern;
+    std::string pattern = leak.front() == '^' ? leak.substr(1) : "*" + leak;
     if (!pattern.empty() && pattern.back() == '$')
         pattern.pop_back();
     else
         pattern += '*';
-    return matches(pattern, named.call.function) || matches(pattern, named.call.file) || matches(pattern, named.module);
+    return pattern;
 }
 
-bool suppresses(const Suppression& suppression, const NamedStack& stack, const Block& block)
+template <class Predicate>
+bool any_frame(const Stack& stack, Predicate matching)
+{
+    return std::any_of(stack.begin(), stack.end(), matching);
+}
+
+/// Frames are named as far as the answer depends on it, since to name the first of a source reads all that the compiler
+/// told of that.
+template <class Predicate>
+bool any_call(const Stack& stack, Predicate matching)
+{
+    return any_frame(stack, [&](Frame frame) {
+        const std::vector<NamedCall>& calls = names_of(frame);
+        return std::any_of(calls.begin(), calls.end(), matching);
+    });
+}
+
+/// As NamedStack has it.
+const NamedCall* site_call(const Stack& stack)
+{
+    for (const Frame frame : stack)
+        for (const NamedCall& call : names_of(frame))
+            if (!call.call.plumbing) return &call;
+    return stack.empty() ? nullptr : &names_of(stack[0]).front();
+}
+
+bool suppresses(const Suppression& suppression, const Block& block)
 {
     const std::string& pattern = suppression.pattern;
-    const auto any_call = [&](auto matching) { return std::any_of(stack.calls.begin(), stack.calls.end(), matching); };
-    const auto is_function = [&](const NamedCall& call) {
-        // A built-in name without a scope is a system library's, not that of a program's function called the same.
-        if (suppression.built_in && pattern.find("::") == std::string::npos && !call.is_of_system_library())
-            return false;
-        return matches_function(pattern, call);
-    };
+    const Stack& stack = block.stack;
+    // A built-in name without a scope is a system library's, not that of a program's function called the same.
+    const bool only_system = suppression.built_in && pattern.find("::") == std::string::npos;
+    const auto is_function = [&](const NamedCall& call) { return matches_function(pattern, call); };
     switch (suppression.kind) {
     case Suppression::Kind::tag: return !block.tag.empty() && matches(pattern, block.tag);
-    case Suppression::Kind::site: return stack.site_call() != nullptr && is_function(*stack.site_call());
-    case Suppression::Kind::function: return any_call(is_function);
-    case Suppression::Kind::file: return any_call([&](auto& call) { return matches_path(pattern, call.call.file); });
-    case Suppression::Kind::module: return any_call([&](auto& call) { return matches_module(pattern, call.module); });
-    case Suppression::Kind::leak: return any_call([&](auto& call) { return matches_leak(pattern, call); });
-    case Suppression::Kind::valgrind: return suppress::matches_valgrind(suppression.frames, stack, block.api);
+    case Suppression::Kind::site: {
+        const NamedCall* site = site_call(stack);
+        return site != nullptr && !(only_system && !site->is_of_system_library()) && is_function(*site);
+    }
+    case Suppression::Kind::function:
+        return any_frame(stack, [&](Frame frame) {
+            if (only_system && !suppress::is_system_library(module_path(frame))) return false;
+            const std::vector<NamedCall>& calls = names_of(frame);
+            return std::any_of(calls.begin(), calls.end(), is_function);
+        });
+    case Suppression::Kind::file:
+        return any_call(stack, [&](const NamedCall& call) { return matches_path(pattern, call.call.file); });
+    case Suppression::Kind::module:
+        return any_frame(stack, [&](Frame frame) { return matches_module(pattern, module_path(frame)); });
+    case Suppression::Kind::leak: {
+        const std::string whole = whole_of_leak(pattern);
+        return any_frame(stack, [&](Frame frame) { return matches(whole, module_path(frame)); }) ||
+               any_call(stack, [&](const NamedCall& call) {
+                   return matches(whole, call.call.function) || matches(whole, call.call.file);
+               });
+    }
+    case Suppression::Kind::valgrind: return suppress::matches_valgrind(suppression.frames, names_of(stack), block.api);
     }
     return false;
 }
@@ -149,10 +188,8 @@ void Suppressions::add_file(const std::string& path)
 Suppression* Suppressions::find(const Block& block)
 {
     const platform::Guard guard;
-    const NamedStack& stack = suppress::names_of(block.stack);
-    const auto found = std::find_if(list_.begin(), list_.end(), [&](const Suppression& suppression) {
-        return suppresses(suppression, stack, block);
-    });
+    const auto found = std::find_if(list_.begin(), list_.end(),
+                                    [&](const Suppression& suppression) { return suppresses(suppression, block); });
     return found == list_.end() ? nullptr : &*found;
 }
 

@@ -145,14 +145,11 @@ bool read_valgrind(TextLines& lines, Suppression& suppression)
 
 bool matches_valgrind(const std::vector<std::string>& frames, const NamedStack& stack, Api api)
 {
-    Calls all;
     Calls not_inlined;
-    for (const NamedCall& call : stack.calls) {
-        all.push_back(&call);
-        if (!call.call.inlined) not_inlined.push_back(&call);
-    }
-    return match_from(frames, 0, all, 0, api) ||
-           (not_inlined.size() != all.size() && match_from(frames, 0, not_inlined, 0, api));
+    for (const NamedCall* call : stack.calls)
+        if (!call->call.inlined) not_inlined.push_back(call);
+    return match_from(frames, 0, stack.calls, 0, api) ||
+           (not_inlined.size() != stack.calls.size() && match_from(frames, 0, not_inlined, 0, api));
 }
 
 } // namespace heapmark::suppress

@@ -26,7 +26,8 @@ struct Symbol {
 
 /// Calls `sink` for each call that the debug information knows at `address` (a virtual address of the module's file).
 /// Nothing is told of a file that cannot be read or is not the one that was loaded, by its build-id.
-/// Not synchronised; loads each file once, for good. The caller holds a Guard.
+/// Not synchronised; loads each file once, and of its debug information what each source needs when it is first asked
+/// about, for good. The caller holds a Guard.
 void calls_at(const platform::Module& module, std::uintptr_t address, CallSink& sink);
 
 /// Under the same conditions; functions and data.

@@ -7,6 +7,7 @@
 #include "symbolise/build_id.hpp"
 #include "symbolise/debug_info.hpp"
 #include "symbolise/debug_symbols.hpp"
+#include "symbolise/libbacktrace.hpp"
 
 #include "analyse/immortal_text.hpp"
 
@@ -15,7 +16,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <link.h>
-#include <span>
 #include <string_view>
 #include <unistd.h>
 #include <vector>
@@ -26,20 +26,6 @@ static constinit const char* only_file = nullptr;
 } // namespace heapmark::symbolise
 
 extern "C" {
-// backtrace.h of libbacktrace, under the names that the embedded copy has.
-struct backtrace_state;
-using heapmark_backtrace_error = void (*)(void* data, const char* message, int error);
-using heapmark_backtrace_full = int (*)(void* data, std::uintptr_t pc, const char* file, int line,
-                                        const char* function);
-using heapmark_backtrace_symbol = void (*)(void* data, std::uintptr_t pc, const char* name, std::uintptr_t value,
-                                           std::uintptr_t size);
-backtrace_state* heapmark_backtrace_create_state(const char* file, int threaded, heapmark_backtrace_error error,
-                                                 void* data);
-int heapmark_backtrace_pcinfo(backtrace_state* state, std::uintptr_t pc, heapmark_backtrace_full callback,
-                              heapmark_backtrace_error error, void* data);
-int heapmark_backtrace_syminfo(backtrace_state* state, std::uintptr_t address, heapmark_backtrace_symbol callback,
-                               heapmark_backtrace_error error, void* data);
-
 /// Stands for open in the embedded copy: fails for all but the file that is asked about, where others are unwanted.
 __attribute__((visibility("hidden"))) int heapmark_backtrace_open(const char* path, int flags, ...)
 {
@@ -51,38 +37,6 @@ __attribute__((visibility("hidden"))) int heapmark_backtrace_open(const char* pa
 }
 __attribute__((visibility("hidden"), alias("heapmark_backtrace_open"))) int heapmark_backtrace_open64(const char* path,
                                                                                                       int flags, ...);
-
-/// Stands for the sort of the embedded copy, which looks units and functions up by the last range that begins at or
-/// before an address, and finds nothing where that one has ended but an earlier one has not. Ranges do overlap: the linker
-/// lets the debug information of a dropped copy of an inline function tell of the copy that was kept, which is in the
-/// range of another unit already. So what a range shares with an earlier one is left to that.
-__attribute__((visibility("hidden"))) void heapmark_backtrace_qsort(void* base, std::size_t count, std::size_t size,
-                                                                    int (*compare)(const void*, const void*))
-{
-    std::qsort(base, count, size, compare);
-    struct Range { // as the start of unit_addrs and function_addrs of libbacktrace's dwarf.c
-        std::uintptr_t low;
-        std::uintptr_t high;
-        const void* of;
-    };
-    if (size != sizeof(Range) || count == 0) return;
-    // Lines and symbols are of that size, too. Of all orders only that of ranges puts the longer first.
-    const Range shorter{10, 20, nullptr};
-    const Range longer{10, 30, nullptr};
-    if (compare(&shorter, &longer) <= 0) return;
-    const std::span<Range> ranges(static_cast<Range*>(base), count);
-    Range before = ranges[0];
-    for (Range& range : ranges) {
-        if (range.low > before.low && range.low < before.high) {
-            if (range.high <= before.high)
-                range = before;
-            else
-                range.low = before.high;
-        }
-        if (range.high > before.high) before = range;
-    }
-    std::qsort(base, count, size, compare);
-}
 
 /// Stands for dl_iterate_phdr in the embedded copy. An empty name means "the file that the state was made with".
 __attribute__((visibility("hidden"))) int

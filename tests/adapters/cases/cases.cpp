@@ -13,15 +13,20 @@ CASES(DECLARE)
 
 namespace seeded {
 
+namespace {
+struct Case {
+    const char* name;
+    int (*main)();
+};
+#define ENTRY(number) {#number, &case_##number},
+constexpr Case cases[] = {CASES(ENTRY)};
+} // namespace
+
+const std::size_t count = sizeof cases / sizeof cases[0];
+static_assert(sizeof cases / sizeof cases[0] <= count_max);
+
 void leak(std::size_t index)
 {
-    struct Case {
-        const char* name;
-        int (*main)();
-    };
-#define ENTRY(number) {#number, &case_##number},
-    static constexpr Case cases[] = {CASES(ENTRY)};
-    static_assert(sizeof cases / sizeof cases[0] == count);
     std::printf("case %s\n", cases[index].name);
     std::fflush(stdout);
     if (cases[index].main() != 0) std::printf("the case failed\n");

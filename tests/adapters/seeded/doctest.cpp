@@ -22,11 +22,12 @@ bool add(std::index_sequence<Index...> /*all*/)
 {
     for (auto* one : {&test<Index>...}) {
         static unsigned line = 0; // what tells them apart
+        if (line == seeded::count) break;
         doctest::detail::TestCase test(one, __FILE__, ++line, doctest_detail_test_suite_ns::getCurrentTestSuite());
         doctest::detail::regTest(test * "leak");
     }
     return true;
 }
-const bool added = add(std::make_index_sequence<seeded::count>{});
+const bool added = add(std::make_index_sequence<seeded::count_max>{});
 
 } // namespace

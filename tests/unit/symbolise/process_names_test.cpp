@@ -69,6 +69,20 @@ TEST_CASE("code behind an inline function of which two sources tell has its line
     CHECK(calls[0].line == 8);
 }
 
+#ifdef LTO
+TEST_CASE("link time optimisation leaves code its names and lines")
+{
+    Library library(LTO);
+    library.symbol<int(void (*)())>("run_only")(note_visit);
+    const std::vector<Call> calls = resolve(frame_of(visited_from));
+    REQUIRE(calls.size() >= 2);
+    CHECK(calls[0].function == "Only::run(void (*)())");
+    CHECK(calls[0].inlined);
+    CHECK(file_name(calls[0].file) == "shared_inline_one.cpp");
+    CHECK(calls[0].line == 8);
+}
+#endif
+
 TEST_CASE("a source has its own path, also when it was compiled elsewhere")
 {
     Library library(ELSEWHERE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reads the encodings of unwind tables from a byte range, never outside it: these are bytes that we did not write.
+// Reads the encodings of DWARF from a byte range, never outside it: these are bytes that we did not write.
 // After a read that does not fit, ok() is false and everything reads as zero.
 // Sources: DWARF 5 sections 6.4, 7.6; LSB 5.0 core, section 10.5 (pointer encodings).
 #pragma once
@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace heapmark::capture {
+namespace heapmark::base {
 
 /// DW_EH_PE_*: low four bits the format, the next three what it is relative to.
 struct PointerEncoding {
@@ -149,4 +149,4 @@ private:
     bool ok_ = true;
 };
 
-} // namespace heapmark::capture
+} // namespace heapmark::base
