@@ -100,7 +100,7 @@ const FileUnits::State& state_of(FileUnits& file, const DebugUnit& unit)
 /// As std::qsort, which takes a fifth of the time that it takes to read a large source: lines are mostly in order.
 void sort(void* base, std::size_t count, std::size_t size, int (*compare)(const void*, const void*)) noexcept
 {
-    struct Element { // all that libbacktrace sorts
+    struct Element { // most of what libbacktrace sorts
         std::uint64_t words[3];
     };
     try {
