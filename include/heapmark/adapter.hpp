@@ -56,8 +56,8 @@ struct Finding {
     std::string site;               ///< function that asked for them, or released wrongly
     std::string file;               ///< where, as the compiler recorded it; "" when unknown
     unsigned line = 0;
-    std::string title; ///< one line: who left how much
-    std::string text;  ///< the stack, and what can be done about it
+    std::string title;        ///< one line: who left how much
+    std::string text;         ///< the stack, and what can be done about it
     bool told_before = false; ///< all call stacks that an earlier run of the test has told, a line each
 };
 

@@ -208,7 +208,7 @@ private:
     std::optional<framework_memory> framework_; ///< set while what is allocated is Boost.Test's
     std::vector<ut::test_unit_id> open_;        ///< units that have begun, the innermost last
     bool whole_ = false;
-    bool untried_ = true;                       ///< whether allocations are recorded at all
+    bool untried_ = true; ///< whether allocations are recorded at all
 };
 
 inline Listener listener;

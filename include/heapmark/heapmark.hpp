@@ -164,9 +164,9 @@ private:
 /// The blocks of one key of Snapshot::group_by.
 class Group {
 public:
-    Group(std::string_view label, Snapshot snapshot) noexcept : label_(label), snapshot_(static_cast<Snapshot&&>(snapshot))
-    {
-    }
+    Group(std::string_view label, Snapshot snapshot) noexcept
+        : label_(label), snapshot_(static_cast<Snapshot&&>(snapshot))
+    {}
 
     /// The key in words: "parse(char const*) at parser.cpp:41", "libxml2.so.2", "thread 3" ....
     /// Valid until the process ends.
@@ -381,12 +381,12 @@ struct Fault {
 
     Kind kind{};
     Mismatch mismatch{};
-    ThreadId thread{};           ///< that released
+    ThreadId thread{};            ///< that released
     const char* released_by = ""; ///< "free", "delete[]" ....
     void* address = nullptr;
-    std::size_t stated = 0;      ///< the size or alignment that the release stated, for those mismatches
-    heapmark::Stack stack;       ///< of the release
-    Block birth;                 ///< where the map still had it: address is nullptr if not
+    std::size_t stated = 0; ///< the size or alignment that the release stated, for those mismatches
+    heapmark::Stack stack;  ///< of the release
+    Block birth;            ///< where the map still had it: address is nullptr if not
 };
 
 /// Faults since the process began.

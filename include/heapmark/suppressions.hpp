@@ -36,7 +36,7 @@ struct Suppression {
     std::vector<std::string> frames; ///< "fun:main", "obj:*/libfoo.so*", "src:a.c:7", "..." of Valgrind's
     bool only_held = false;          ///< of memory that something points to, as Valgrind's of kind reachable
     std::string reason;              ///< the comment before it
-    std::string origin; ///< "FILE:LINE", or where else it came from
+    std::string origin;              ///< "FILE:LINE", or where else it came from
     bool built_in = false;
     Counts matched;
 };

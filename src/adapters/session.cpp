@@ -63,9 +63,9 @@ TestSession* newest_session = nullptr;
 
 struct TestSession::State {
     adapters::Judge judge;
-    std::list<OpenScope> open;   ///< a list: dead elements of a vector would seem to hold blocks
-    std::list<OpenScope> spare;  ///< ended ones, with their memory, for those to come
-    std::list<Finding> findings; ///< of all tests, for SARIF
+    std::list<OpenScope> open;                  ///< a list: dead elements of a vector would seem to hold blocks
+    std::list<OpenScope> spare;                 ///< ended ones, with their memory, for those to come
+    std::list<Finding> findings;                ///< of all tests, for SARIF
     std::list<adapters::NamedVerdict> verdicts; ///< of all tests, for JUnit
     TestSession* previous = nullptr;
 

@@ -18,8 +18,7 @@ struct MallocAllocator {
     MallocAllocator() noexcept = default;
     template <class U>
     MallocAllocator(const MallocAllocator<U>&) noexcept
-    {
-    }
+    {}
     T* allocate(std::size_t count)
     {
         if (void* memory = std::malloc(count * sizeof(T))) return static_cast<T*>(memory);
@@ -44,8 +43,8 @@ class ColdLock {
 public:
     ColdLock()
     {
-        static const int registered = pthread_atfork([] { mutex_.lock(); }, [] { mutex_.unlock(); },
-                                                     [] { mutex_.unlock(); });
+        static const int registered =
+            pthread_atfork([] { mutex_.lock(); }, [] { mutex_.unlock(); }, [] { mutex_.unlock(); });
         static_cast<void>(registered); // without memory for a handler, forks are as unsafe as with any other mutex
         mutex_.lock();
     }

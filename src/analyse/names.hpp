@@ -22,9 +22,9 @@ struct CallName {
 
 /// What a frame is called. Immortal.
 struct FrameNames {
-    std::span<const CallName> calls; ///< innermost first, never empty
-    std::string_view module;         ///< path; empty when the address belonged to none
-    std::uintptr_t offset = 0;       ///< of the call in the module's file; the address itself without a module
+    std::span<const CallName> calls;  ///< innermost first, never empty
+    std::string_view module;          ///< path; empty when the address belonged to none
+    std::uintptr_t offset = 0;        ///< of the call in the module's file; the address itself without a module
     std::uintptr_t return_offset = 0; ///< of the return address in the function of the last call; 0 when unknown
 };
 

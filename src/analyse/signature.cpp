@@ -62,9 +62,9 @@ std::size_t operator_length(std::string_view text) noexcept
     if (!text.starts_with(keyword)) return 0;
     const std::string_view rest = text.substr(keyword.size());
     if (rest.empty() || is_word(rest[0])) return 0;
-    constexpr std::array<std::string_view, 22> signs{"<=>", "<<=", ">>=", "->*", " new[]", " delete[]", " new",
-                                                     " delete", "<<", ">>", "<=", ">=", "->", "()", "[]", "\"\" ",
-                                                     "<", ">", "&&", "||", "++", "--"};
+    constexpr std::array<std::string_view, 22> signs{
+        "<=>", "<<=", ">>=", "->*", " new[]", " delete[]", " new", " delete", "<<", ">>", "<=",
+        ">=",  "->",  "()",  "[]",  "\"\" ",  "<",         ">",    "&&",      "||", "++", "--"};
     for (const std::string_view sign : signs)
         if (rest.starts_with(sign)) return keyword.size() + sign.size();
     return keyword.size();
@@ -97,8 +97,8 @@ Signature split_signature(std::string_view function) noexcept
     walk(function, [&](std::size_t at, std::size_t length) {
         if (function[at] != '(') return;
         const std::string_view rest = function.substr(at + length);
-        if (rest.empty() || (starts_with_qualifier(rest.substr(rest[0] == ' ')) &&
-                             rest.find("::") == std::string_view::npos))
+        if (rest.empty() ||
+            (starts_with_qualifier(rest.substr(rest[0] == ' ')) && rest.find("::") == std::string_view::npos))
             parameters = at;
     });
 
@@ -155,10 +155,7 @@ bool means_function(std::string_view wanted, std::string_view function)
            (plain == exact && is_tail_at(plain, without_blanks(without_template_arguments(have.name)), "::"));
 }
 
-bool means_file(std::string_view wanted, std::string_view path) noexcept
-{
-    return is_tail_at(wanted, path, "/");
-}
+bool means_file(std::string_view wanted, std::string_view path) noexcept { return is_tail_at(wanted, path, "/"); }
 
 bool means_module(std::string_view wanted, std::string_view path) noexcept
 {

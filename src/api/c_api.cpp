@@ -26,10 +26,7 @@ try {
     return ENOMEM;
 }
 
-HEAPMARK_C_API void heapmark_start_accounting(void)
-{
-    heapmark::start_accounting();
-}
+HEAPMARK_C_API void heapmark_start_accounting(void) { heapmark::start_accounting(); }
 
 HEAPMARK_C_API int heapmark_print_accounting(FILE* out)
 try {

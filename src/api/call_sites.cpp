@@ -26,8 +26,7 @@ struct Uses {
     std::uint64_t calls = 0;
     std::uint64_t bytes = 0;
 };
-using UsesByPlace =
-    std::map<Place, Uses, std::less<>, analyse::MallocAllocator<std::pair<const Place, Uses>>>;
+using UsesByPlace = std::map<Place, Uses, std::less<>, analyse::MallocAllocator<std::pair<const Place, Uses>>>;
 
 /// Of places that are gone.
 UsesByPlace& past_uses() { return analyse::immortal<UsesByPlace>(); }

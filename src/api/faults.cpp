@@ -29,8 +29,8 @@ Fault fault_of(const record::FaultDetail& detail) noexcept
     if (const record::Site* site = record::site(detail.release_site))
         fault.stack = Stack(reinterpret_cast<const Frame*>(site->frames()), site->depth_frames);
     if (detail.birth != record::Entry{})
-        fault.birth = snapshot::block_at(detail.birth_address, detail.birth, detail.birth_sizes,
-                                           platform::monotonic_ns());
+        fault.birth =
+            snapshot::block_at(detail.birth_address, detail.birth, detail.birth_sizes, platform::monotonic_ns());
     return fault;
 }
 

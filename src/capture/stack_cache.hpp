@@ -34,11 +34,11 @@ struct StackCache {
         std::uintptr_t value;
     };
 
-    bool busy;           ///< a handler that interrupts must leave the rest alone
-    bool complete;       ///< level 1 has no caller
-    std::uint32_t epoch; ///< of unloading, that all is valid for
+    bool busy;               ///< a handler that interrupts must leave the rest alone
+    bool complete;           ///< level 1 has no caller
+    std::uint32_t epoch;     ///< of unloading, that all is valid for
     std::uint32_t refreshes; ///< so far
-    std::uint32_t count; ///< of levels
+    std::uint32_t count;     ///< of levels
     Level levels[capacity + 1];
     Check checks[capacity * 3]; ///< return address, and where they are needed frame register and stack pointer
 };

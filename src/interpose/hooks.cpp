@@ -245,7 +245,8 @@ void* resize(void* block, std::size_t requested_bytes, Api api, const void* fram
     case record::Death::Outcome::unknown:
         // Nothing may be read from a block that is not one: a new block is the most that can be given.
         if (!release_of_no_block(thread, step.before(), block, exit, frame)) {
-            if (trace::is_written()) trace::write_release(thread, block, caller_site(thread, frame, Api::unknown), false);
+            if (trace::is_written())
+                trace::write_release(thread, block, caller_site(thread, frame, Api::unknown), false);
             void* fresh = underlying.malloc(padded(requested_bytes));
             if (fresh != nullptr) record_birth(fresh, requested_bytes, {api, record::Kind::malloc_family}, frame);
             return fresh;

@@ -43,7 +43,8 @@ void record_birth(void* block, std::size_t requested_bytes, Door door, const voi
 {
     platform::ThreadState& thread = platform::thread_state;
     capture::KnownStacks* const known = thread.known_stacks;
-    if (known == nullptr || (thread.guard_depth | thread.ignore_depth) != 0 || platform::has_slow_reasons()) [[unlikely]]
+    if (known == nullptr || (thread.guard_depth | thread.ignore_depth) != 0 || platform::has_slow_reasons())
+        [[unlikely]]
         return false;
     const record::SiteKey key{door.api, door.alignment_log2, thread.tag};
     const std::uint32_t site = known->find(capture::caller_of(frame), key.word());

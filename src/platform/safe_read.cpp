@@ -24,7 +24,8 @@ bool page_readable(std::uintptr_t page) noexcept
 }
 
 /// Byte by byte, and unknown to sanitizers: what is read may surround a variable.
-__attribute__((no_sanitize("address", "thread"))) void copy_bytes(const void* from, void* to, std::size_t bytes) noexcept
+__attribute__((no_sanitize("address", "thread"))) void copy_bytes(const void* from, void* to,
+                                                                  std::size_t bytes) noexcept
 {
     const auto* source = static_cast<const volatile unsigned char*>(from);
     auto* target = static_cast<unsigned char*>(to);

@@ -26,8 +26,8 @@ std::vector<Repeated> distinct(const std::vector<Fault>& faults)
 {
     std::vector<Repeated> list;
     for (const Fault& fault : faults) {
-        const auto known = std::find_if(list.begin(), list.end(),
-                                        [&](const Repeated& r) { return same_mistake(*r.fault, fault); });
+        const auto known =
+            std::find_if(list.begin(), list.end(), [&](const Repeated& r) { return same_mistake(*r.fault, fault); });
         if (known != list.end())
             ++known->count;
         else
@@ -92,7 +92,8 @@ void append_fault(std::string& out, const Repeated& repeated, TextContext& conte
     append_stack(out, fault.stack, context);
     if (fault.birth.address == nullptr) return;
     const Block& birth = fault.birth;
-    out += "  born  " + bytes_in_words(birth.size) + "  " + traits_in_words(Snapshot::of({birth}), context.names) + "\n";
+    out +=
+        "  born  " + bytes_in_words(birth.size) + "  " + traits_in_words(Snapshot::of({birth}), context.names) + "\n";
     append_stack(out, birth.stack, context);
 }
 

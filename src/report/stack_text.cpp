@@ -35,8 +35,8 @@ std::span<const ShownCall> without_plumbing(std::span<const ShownCall> calls)
     if (wanted == calls.end()) return calls; // all machinery: better seen than nothing
     calls = calls.subspan(static_cast<std::size_t>(wanted - calls.begin()));
 
-    const auto last_main = std::find_if(calls.rbegin(), calls.rend(),
-                                        [](const ShownCall& c) { return c.call->function == "main"; });
+    const auto last_main =
+        std::find_if(calls.rbegin(), calls.rend(), [](const ShownCall& c) { return c.call->function == "main"; });
     if (last_main != calls.rend()) return calls.first(static_cast<std::size_t>(calls.rend() - last_main));
 
     // A thread's function is called by the library's thread class, that by the C library.

@@ -137,8 +137,8 @@ std::string traits_in_words(const Snapshot& blocks, analyse::Names& names)
     const auto threads = distinct<ThreadId>(blocks, [](const Block& block) { return block.thread; });
     if (threads.size() > 1 || (threads.size() == 1 && threads[0] != ThreadId{}))
         out += "  " + listed("thread", threads, [](ThreadId thread) {
-            return thread == ThreadId{} ? "unknown" : std::to_string(static_cast<std::uint32_t>(thread));
-        });
+                   return thread == ThreadId{} ? "unknown" : std::to_string(static_cast<std::uint32_t>(thread));
+               });
 
     auto tags = distinct<std::string_view>(blocks, [](const Block& block) { return block.tag; });
     std::erase(tags, std::string_view{});

@@ -25,8 +25,8 @@ struct NamedCall {
 
 struct NamedStack {
     std::vector<const NamedCall*> calls; ///< innermost first; immortal
-    std::size_t site = 0;         ///< index of the first call that is not plumbing; 0 when all are
-    std::size_t end = 0;          ///< one past the last call that is the test's: the framework and main come after it
+    std::size_t site = 0;                ///< index of the first call that is not plumbing; 0 when all are
+    std::size_t end = 0; ///< one past the last call that is the test's: the framework and main come after it
 
     [[nodiscard]] const NamedCall* site_call() const { return calls.empty() ? nullptr : calls[site]; }
 

@@ -39,10 +39,10 @@ bool in_cxx_library(std::string_view file, std::string_view module) noexcept
 bool is_plumbing(std::string_view function, std::string_view file, std::string_view module)
 {
     constexpr std::array<std::string_view, 13> allocators{
-        "malloc",        "calloc", "realloc", "reallocarray",  "memalign",      "posix_memalign", "aligned_alloc",
-        "valloc",        "pvalloc", "__libc_malloc", "__libc_calloc", "__libc_realloc", "__libc_memalign"};
-    constexpr std::array<std::string_view, 8> ours{"heapmark::",  "operator new", "__interceptor_", "___interceptor_",
-                                                   "__asan::",    "__lsan::",     "__sanitizer::",  "__tsan::"};
+        "malloc", "calloc",  "realloc",       "reallocarray",  "memalign",       "posix_memalign", "aligned_alloc",
+        "valloc", "pvalloc", "__libc_malloc", "__libc_calloc", "__libc_realloc", "__libc_memalign"};
+    constexpr std::array<std::string_view, 8> ours{"heapmark::", "operator new", "__interceptor_", "___interceptor_",
+                                                   "__asan::",   "__lsan::",     "__sanitizer::",  "__tsan::"};
     constexpr std::array<std::string_view, 4> library_namespaces{"std::", "__gnu_cxx::", "__cxxabiv1::", "__cxa_"};
 
     if (in_cxx_library(file, module)) return true;
@@ -54,9 +54,17 @@ bool is_plumbing(std::string_view function, std::string_view file, std::string_v
 
 bool is_startup(std::string_view function, std::string_view module)
 {
-    constexpr std::array<std::string_view, 11> names{
-        "_start", "__libc_start_main", "__libc_start_call_main", "__libc_start_main_impl", "__libc_start_main_alias_1",
-        "__libc_start_main_alias_2", "start_thread", "__clone", "clone", "clone3", "__clone3"};
+    constexpr std::array<std::string_view, 11> names{"_start",
+                                                     "__libc_start_main",
+                                                     "__libc_start_call_main",
+                                                     "__libc_start_main_impl",
+                                                     "__libc_start_main_alias_1",
+                                                     "__libc_start_main_alias_2",
+                                                     "start_thread",
+                                                     "__clone",
+                                                     "clone",
+                                                     "clone3",
+                                                     "__clone3"};
     constexpr std::array<std::string_view, 3> loaders{"ld-linux", "libc.so", "libpthread.so"};
     if (is_one_of(function, names)) return true;
     return analyse::split_signature(function).name == "execute_native_thread_routine" ||

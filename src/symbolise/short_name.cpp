@@ -33,7 +33,6 @@ std::string_view last_name(std::string_view text) noexcept
     return text.substr(start);
 }
 
-
 /// "std::basic_string" of char is "std::string", of wchar_t "std::wstring" ....
 std::string alias_of(std::string_view name, std::string_view character)
 {
@@ -41,9 +40,9 @@ std::string alias_of(std::string_view name, std::string_view character)
     constexpr std::array<std::array<std::string_view, 2>, 5> letters{
         {{"char", ""}, {"wchar_t", "w"}, {"char8_t", "u8"}, {"char16_t", "u16"}, {"char32_t", "u32"}}};
     constexpr std::array<std::string_view, 17> templates{
-        "string",        "string_view",   "ostream",       "istream",      "iostream", "streambuf",
-        "ostringstream", "istringstream", "stringstream",  "stringbuf",    "ofstream", "ifstream",
-        "fstream",       "filebuf",       "ios",           "regex",        "spanstream"};
+        "string",        "string_view",   "ostream",      "istream",   "iostream",  "streambuf",
+        "ostringstream", "istringstream", "stringstream", "stringbuf", "ofstream",  "ifstream",
+        "fstream",       "filebuf",       "ios",          "regex",     "spanstream"};
     if (!name.starts_with(basic)) return {};
     name.remove_prefix(basic.size());
     for (const std::string_view known : templates)
@@ -138,7 +137,8 @@ private:
     {
         const std::size_t open = inside.find('(');
         if (!inside.starts_with("lambda") || open == std::string_view::npos) return std::string(inside);
-        return std::string(inside.substr(0, open)) + std::string(inside.substr(open + group_length(inside.substr(open))));
+        return std::string(inside.substr(0, open)) +
+               std::string(inside.substr(open + group_length(inside.substr(open))));
     }
 
     static bool is_default(std::string_view argument, const std::vector<std::string>& all)
@@ -190,7 +190,8 @@ std::string plain_lambdas(std::string name)
     constexpr std::string_view call = "}::operator()";
     for (std::size_t at = 0; (at = name.find(call, at)) != std::string::npos;) {
         const std::size_t brace = name.rfind('{', at);
-        const bool of_lambda = brace != std::string::npos && std::string_view(name).substr(brace).starts_with("{lambda");
+        const bool of_lambda =
+            brace != std::string::npos && std::string_view(name).substr(brace).starts_with("{lambda");
         if (of_lambda) name.erase(at + 1, call.size() - 1);
         at += of_lambda ? 1 : call.size();
     }

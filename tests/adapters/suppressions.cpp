@@ -35,8 +35,7 @@ namespace {
 /// A block from Shelf::put, with the stack that it has.
 class OneBlock {
 public:
-    explicit OneBlock(void* (*make)() = [] { return shop::Shelf::put(24); })
-        : since_(heapmark::mark()), block_(make())
+    explicit OneBlock(void* (*make)() = [] { return shop::Shelf::put(24); }) : since_(heapmark::mark()), block_(make())
     {}
     ~OneBlock() { std::free(block_); }
     OneBlock(const OneBlock&) = delete;
@@ -132,9 +131,8 @@ TEST_CASE("what is proposed for a snapshot suppresses it")
 {
     const OneBlock block;
     const std::string proposed = heapmark::write_suppressions(block.snapshot());
-    CHECK(proposed ==
-          "# 1 block, 24 bytes: shop::Shelf::put(unsigned long) at suppressions.cpp:" +
-              std::to_string(shop::Shelf::put_line) + "\nsite:shop::Shelf::put\n");
+    CHECK(proposed == "# 1 block, 24 bytes: shop::Shelf::put(unsigned long) at suppressions.cpp:" +
+                          std::to_string(shop::Shelf::put_line) + "\nsite:shop::Shelf::put\n");
     CHECK(suppresses(proposed));
     const OneBlock label(shop::Shelf::label); // not every strdup
     CHECK(heapmark::write_suppressions(label.snapshot()).find("\nfunction:shop::Shelf::label\n") != std::string::npos);

@@ -48,7 +48,8 @@ std::vector<heapmark::CallSite> at(unsigned line) { return at("call_sites.cpp", 
 int main()
 {
     const auto early = at(before_main_line);
-    EXPECT(early.size() == 1 && early[0].calls == 1 && early[0].bytes == sizeof(int) && early[0].expression == "new int");
+    EXPECT(early.size() == 1 && early[0].calls == 1 && early[0].bytes == sizeof(int) &&
+           early[0].expression == "new int");
 
     {
         const Holder<long> one;
@@ -71,7 +72,8 @@ int main()
     const auto shared = at(inline_line);
     EXPECT(shared.size() == 1 && shared[0].calls == 4 * rounds && shared[0].bytes == 12 * rounds);
     EXPECT(shared.size() == 1 && shared[0].function.find("take(") != std::string_view::npos &&
-           shared[0].function.find("Place") == std::string_view::npos && shared[0].function.find('<') == std::string_view::npos);
+           shared[0].function.find("Place") == std::string_view::npos &&
+           shared[0].function.find('<') == std::string_view::npos);
 
     const auto unreached = at(unreached_line);
     EXPECT(unreached.size() == 1 && unreached[0].calls == 0 && unreached[0].expression == "calloc");

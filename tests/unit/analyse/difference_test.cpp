@@ -16,12 +16,12 @@ TEST_CASE("a block is the same when address, generation, stack and size are")
     const Frame g{0x20};
     const Stack in_f(&f, 1);
     const Stack in_g(&g, 1);
-    const Snapshot older = Snapshot::of({block_at(0x100, 1, in_f, 1), block_at(0x200, 2, in_f, 1),
-                                         block_at(0x300, 3, in_f, 1), block_at(0x400, 4, in_f, 1),
-                                         block_at(0x500, 5, in_f, 1)});
-    const Snapshot newer = Snapshot::of({block_at(0x100, 1, in_f, 1), block_at(0x200, 9, in_f, 1),
-                                         block_at(0x300, 3, in_g, 1), block_at(0x400, 4, in_f, 2),
-                                         block_at(0x600, 6, in_f, 2)});
+    const Snapshot older =
+        Snapshot::of({block_at(0x100, 1, in_f, 1), block_at(0x200, 2, in_f, 1), block_at(0x300, 3, in_f, 1),
+                      block_at(0x400, 4, in_f, 1), block_at(0x500, 5, in_f, 1)});
+    const Snapshot newer =
+        Snapshot::of({block_at(0x100, 1, in_f, 1), block_at(0x200, 9, in_f, 1), block_at(0x300, 3, in_g, 1),
+                      block_at(0x400, 4, in_f, 2), block_at(0x600, 6, in_f, 2)});
     const Difference change = diff(older, newer);
     CHECK(change.kept.size() == 1);
     CHECK(change.kept[0].address == reinterpret_cast<void*>(0x100));

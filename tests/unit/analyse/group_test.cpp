@@ -17,7 +17,8 @@ std::string rows(const Snapshot& snapshot, GroupKey key, analyse::Names& names)
 {
     std::string list;
     for (const Group& group : analyse::group(snapshot, key, names))
-        list += std::string(group.label()) + ": " + std::to_string(group.size()) + ", " + std::to_string(group.bytes()) + "; ";
+        list += std::string(group.label()) + ": " + std::to_string(group.size()) + ", " +
+                std::to_string(group.bytes()) + "; ";
     return list;
 }
 
@@ -65,7 +66,8 @@ TEST_CASE("blocks are grouped by each key, largest first, every block once")
     const Frame g = names.call("g()", {}, 0, "/usr/lib/libg.so.1");
     const Frame main = names.call("main", "/src/main.cpp", 9, "/bin/program");
     const Frame other = names.call("main", "/src/main.cpp", 10, "/bin/program");
-    std::vector<Block> blocks{block_at(0x100, 10, stacks.of({f, main}), 1), block_at(0x200, 20, stacks.of({f, other}), 2),
+    std::vector<Block> blocks{block_at(0x100, 10, stacks.of({f, main}), 1),
+                              block_at(0x200, 20, stacks.of({f, other}), 2),
                               block_at(0x300, 5, stacks.of({g, main}), 2), block_at(0x400, 5, stacks.of({g, main}), 2),
                               block_at(0x500, 10, {}, 3)};
     blocks[1].thread = ThreadId{2};

@@ -60,8 +60,8 @@ TEST_CASE("a function may be named with or without scope, arguments and template
     for (const char* wanted : {"load", "Parser::load", "ns::Parser::load", "Parser<int, char>::load",
                                "ns::Parser<int,char>::load(char const*)", "load(char const*)", "load( char const * )"})
         CHECK_MESSAGE(means_function(wanted, function), wanted);
-    for (const char* wanted : {"", "oad", "Parser", "Parser<int>::load", "load(int)", "arser::load", "other::load",
-                               "load::", "ns::load"})
+    for (const char* wanted :
+         {"", "oad", "Parser", "Parser<int>::load", "load(int)", "arser::load", "other::load", "load::", "ns::load"})
         CHECK_FALSE_MESSAGE(means_function(wanted, function), wanted);
 
     CHECK(means_function("operator()", "X::operator()(int)"));

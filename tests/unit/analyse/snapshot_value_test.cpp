@@ -10,7 +10,8 @@ using namespace heapmark::test;
 
 TEST_CASE("a snapshot is ordered by address and knows its sums")
 {
-    const Snapshot snapshot = Snapshot::of({block_at(0x300, 3, {}, 4), block_at(0x100, 1, {}, 9), block_at(0x200, 2, {}, 2)});
+    const Snapshot snapshot =
+        Snapshot::of({block_at(0x300, 3, {}, 4), block_at(0x100, 1, {}, 9), block_at(0x200, 2, {}, 2)});
     REQUIRE(snapshot.size() == 3);
     CHECK(snapshot.bytes() == 6);
     CHECK(snapshot[0].size == 1);

@@ -159,10 +159,7 @@ TEST_CASE("exceptions in flight")
     }
 }
 
-TEST_CASE("before main")
-{
-    CHECK_SAME_STACK(seen_in_static_init, 3);
-}
+TEST_CASE("before main") { CHECK_SAME_STACK(seen_in_static_init, 3); }
 
 TEST_CASE("threads, from their first function")
 {

@@ -43,10 +43,10 @@ heapmark::platform::StackBounds thread_stack() noexcept;
 } // namespace capture_test
 
 /// Checks a Comparison; the depth keeps the test from passing on a stack that both sides cut short.
-#define CHECK_SAME_STACK(comparison, least_depth)                                                                     \
-    do {                                                                                                              \
-        const ::capture_test::Comparison seen_ = (comparison);                                                       \
-        INFO("way: ", ::doctest::String(seen_.way), ", first difference at frame ", seen_.differs_at); \
-        CHECK(seen_.same);                                                                                            \
-        CHECK(seen_.depth >= static_cast<unsigned>(least_depth));                                                     \
+#define CHECK_SAME_STACK(comparison, least_depth)                                                                      \
+    do {                                                                                                               \
+        const ::capture_test::Comparison seen_ = (comparison);                                                         \
+        INFO("way: ", ::doctest::String(seen_.way), ", first difference at frame ", seen_.differs_at);                 \
+        CHECK(seen_.same);                                                                                             \
+        CHECK(seen_.depth >= static_cast<unsigned>(least_depth));                                                      \
     } while (false)

@@ -94,8 +94,8 @@ TEST_CASE("encoded pointers")
     CHECK(read(bytes).pointer(E::sdata4 | E::data_relative, 1000) == 996);
     CHECK(read(bytes).pointer(E::absolute, 0) == 0x04030201fffffffc);
     CHECK(read(bytes).pointer(E::uleb128, 0) == 0x1ffffffc);
-    for (const std::uint8_t encoding : {E::omitted, std::uint8_t{E::udata4 | E::indirect}, std::uint8_t{0x60},
-                                        std::uint8_t{0x05}}) {
+    for (const std::uint8_t encoding :
+         {E::omitted, std::uint8_t{E::udata4 | E::indirect}, std::uint8_t{0x60}, std::uint8_t{0x05}}) {
         CAPTURE(encoding);
         ByteReader reader = read(bytes);
         reader.pointer(encoding, 0);
@@ -169,8 +169,9 @@ TEST_CASE("the less common instructions")
     CHECK(expression.byte() == 0x77);
 
     // Vector registers are stepped over; longer advances and absolute locations count.
-    REQUIRE(Rows({0x05, 20, 2, 0x03, 0x00, 0x01, 0x0e, 32, 0x04, 0, 2, 0, 0, 0x0e, 48,
-                  0x01, 0x00, 0x18, 0, 0, 0x0e, 64}).at(0x300, row));
+    REQUIRE(
+        Rows({0x05, 20, 2, 0x03, 0x00, 0x01, 0x0e, 32, 0x04, 0, 2, 0, 0, 0x0e, 48, 0x01, 0x00, 0x18, 0, 0, 0x0e, 64})
+            .at(0x300, row));
     CHECK(row.frame_operand == 48);
     REQUIRE(Rows({0x01, 0x00, 0x18, 0, 0, 0x0e, 64}).at(0x800, row));
     CHECK(row.frame_operand == 64);
@@ -188,20 +189,20 @@ TEST_CASE("instructions that cannot be right are refused")
 
 TEST_CASE("expressions")
 {
-    CHECK(value_of({0x77, 8}) == 1008);                         // rsp + 8
-    CHECK(value_of({0x76, 8, 0x06}) == 222);                    // the word at rbp + 8
-    CHECK(value_of({0x76, 0, 0x94, 1}) == 111);                 // its lowest byte
-    CHECK(value_of({0x92, 7, 0x78}) == 992);                    // bregx rsp - 8
-    CHECK(value_of({0x35, 0x32, 0x1c}) == 3);                   // 5 - 2
+    CHECK(value_of({0x77, 8}) == 1008);                             // rsp + 8
+    CHECK(value_of({0x76, 8, 0x06}) == 222);                        // the word at rbp + 8
+    CHECK(value_of({0x76, 0, 0x94, 1}) == 111);                     // its lowest byte
+    CHECK(value_of({0x92, 7, 0x78}) == 992);                        // bregx rsp - 8
+    CHECK(value_of({0x35, 0x32, 0x1c}) == 3);                       // 5 - 2
     CHECK(value_of({0x35, 0x32, 0x16, 0x1c}) == ~std::uint64_t{2}); // swapped
-    CHECK(value_of({0x31, 0x32, 0x33, 0x17, 0x1c, 0x1c}) == 4); // 1 2 3 turned to 3 1 2; 3 - (1 - 2)
-    CHECK(value_of({0x31, 0x36, 0x24}) == 64);                  // 1 << 6
+    CHECK(value_of({0x31, 0x32, 0x33, 0x17, 0x1c, 0x1c}) == 4);     // 1 2 3 turned to 3 1 2; 3 - (1 - 2)
+    CHECK(value_of({0x31, 0x36, 0x24}) == 64);                      // 1 << 6
     CHECK(value_of({0x09, 0xf8, 0x32, 0x26}) == ~std::uint64_t{1}); // -8 >> 2, arithmetically
     CHECK(value_of({0x09, 0xf7, 0x32, 0x1b}) == ~std::uint64_t{3}); // -9 / 2
-    CHECK(value_of({0x39, 0x34, 0x1d}) == 1);                   // 9 % 4
-    CHECK(value_of({0x32, 0x31, 0x2b}) == 1);                   // 2 > 1
-    CHECK(value_of({0x31, 0x28, 1, 0, 0x30, 0x37}) == 7);       // a branch over one byte
-    CHECK(value_of({0x35, 0x23, 0x80, 1}) == 133);              // 5 + 128
+    CHECK(value_of({0x39, 0x34, 0x1d}) == 1);                       // 9 % 4
+    CHECK(value_of({0x32, 0x31, 0x2b}) == 1);                       // 2 > 1
+    CHECK(value_of({0x31, 0x28, 1, 0, 0x30, 0x37}) == 7);           // a branch over one byte
+    CHECK(value_of({0x35, 0x23, 0x80, 1}) == 133);                  // 5 + 128
     std::uint64_t result = 0;
     for (const Bytes& bad : {Bytes{}, Bytes{0x06}, Bytes{0x30, 0x06}, Bytes{0x31, 0x30, 0x1b}, Bytes{0x73, 0},
                              Bytes{0x2f, 0xfd, 0xff}, Bytes{0x2f, 9, 0}, Bytes{0xff}, Bytes(17, 0x31)}) {

@@ -36,8 +36,7 @@ void fail(Findings& found, const char* how)
     Findings& found = check.found;
     ++found.looks;
     const std::uint32_t known = check.known->find(caller, max_frames);
-    const capture::Refreshed refreshed =
-        capture::refresh(*check.stacks, *check.rules, caller, check.stack, max_frames);
+    const capture::Refreshed refreshed = capture::refresh(*check.stacks, *check.rules, caller, check.stack, max_frames);
     const unsigned count = refreshed.count;
     const std::uint64_t hash = refreshed.hash;
     std::uint64_t levels[max_depth_frames];

@@ -136,7 +136,8 @@ TEST_CASE("a fault in a leaf and in libc")
 TEST_CASE("a handler interrupted by another, on two stacks")
 {
     const PreparedThread prepared;
-    const Handler outer(SIGUSR2, [](int) { shapes::grow(200, [] { std::raise(SIGUSR1); }); }, true);
+    const Handler outer(
+        SIGUSR2, [](int) { shapes::grow(200, [] { std::raise(SIGUSR1); }); }, true);
     const Handler inner(SIGUSR1, look_on_signal, false);
     seen = {};
     shapes::recurse(2, [] { std::raise(SIGUSR2); });

@@ -91,7 +91,8 @@ public:
         all_ = static_cast<std::uint8_t*>(all);
         REQUIRE(mprotect(all_ + page, pages_bytes_, PROT_READ | PROT_WRITE) == 0);
         begin_ = all_ + page + (pages_bytes_ - bytes_);
-        REQUIRE(heapmark::platform::safe_read(from.begin, begin_, bytes_)); // not memcpy: sanitizers guard what is there
+        REQUIRE(
+            heapmark::platform::safe_read(from.begin, begin_, bytes_)); // not memcpy: sanitizers guard what is there
         tables_ = {begin_ + (from.header - from.begin), begin_, begin_ + bytes_};
     }
     ~GuardedCopy() { munmap(all_, pages_bytes_ + 2 * page); }
@@ -110,10 +111,7 @@ private:
     UnwindTables tables_{};
 };
 
-const Module& this_program()
-{
-    return *heapmark::platform::module_at(reinterpret_cast<std::uintptr_t>(&this_program));
-}
+const Module& this_program() { return *heapmark::platform::module_at(reinterpret_cast<std::uintptr_t>(&this_program)); }
 
 } // namespace
 

@@ -27,7 +27,8 @@ bool contains(const StackBounds& stack, std::uintptr_t address) { return address
 TEST_CASE("what can be read, and what cannot")
 {
     constexpr std::size_t page = 4096;
-    auto* pages = static_cast<char*>(mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    auto* pages =
+        static_cast<char*>(mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     REQUIRE(pages != MAP_FAILED);
     REQUIRE(mprotect(pages + page, page, PROT_NONE) == 0);
     std::memcpy(pages + page - 8, "12345678", 8);

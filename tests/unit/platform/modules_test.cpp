@@ -186,8 +186,10 @@ TEST_CASE("a library that goes and comes again")
     const Module* later = module_at(again.code());
     REQUIRE(later != nullptr);
     CHECK(later->loaded);
-    if (again.code() == code) CHECK(later == module);
-    else CHECK(later != module);
+    if (again.code() == code)
+        CHECK(later == module);
+    else
+        CHECK(later != module);
 }
 
 TEST_CASE("a library opened by a relative name has an absolute path")

@@ -28,8 +28,8 @@ struct Found {
         options.max_groups = 50;
         options.source_root.clear();
         const Snapshot gone;
-        return report::explanation_text(
-            {Snapshot::of(lost), Snapshot::of(held), gone, problem, lost_groups, clusters}, options, false, names);
+        return report::explanation_text({Snapshot::of(lost), Snapshot::of(held), gone, problem, lost_groups, clusters},
+                                        options, false, names);
     }
 };
 

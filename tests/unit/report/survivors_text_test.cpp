@@ -17,11 +17,12 @@ struct Parser {
     InventedNames names;
     Stacks stacks;
     Frame allocate = names.plumbing("operator new(unsigned long)", "/usr/lib/libstdc++.so.6");
-    Frame grow = names.calls({{"std::vector<int>::reserve", "std::vector<int>::reserve(unsigned long)",
-                               "/usr/include/c++/12/bits/vector.tcc", 81, false, true},
-                              {"Token::Token", "Token::Token(char const*)", "/src/app/lib/../token.cpp", 12, false, false},
-                              {"Parser::next", "Parser::next()", "/src/app/parser.cpp", 77, false, false}},
-                             "/src/app/program");
+    Frame grow =
+        names.calls({{"std::vector<int>::reserve", "std::vector<int>::reserve(unsigned long)",
+                      "/usr/include/c++/12/bits/vector.tcc", 81, false, true},
+                     {"Token::Token", "Token::Token(char const*)", "/src/app/lib/../token.cpp", 12, false, false},
+                     {"Parser::next", "Parser::next()", "/src/app/parser.cpp", 77, false, false}},
+                    "/src/app/program");
     Frame load = names.call("Parser::load(char const*)", "/src/app/parser.cpp", 41, "/src/app/program");
     Frame main = names.call("main", "/src/app/main.cpp", 7, "/src/app/program");
     Frame start_main = names.call("__libc_start_call_main", {}, 0, libc);
@@ -132,7 +133,8 @@ TEST_CASE("what is left out is counted, and the switch named")
     Parser parser;
     std::vector<Block> blocks;
     for (unsigned i = 0; i < 5; ++i)
-        blocks.push_back(block_at(0x1000 + i * 0x100, 100 * (i + 1), parser.stacks.of({parser.names.call("f()"), parser.main})));
+        blocks.push_back(
+            block_at(0x1000 + i * 0x100, 100 * (i + 1), parser.stacks.of({parser.names.call("f()"), parser.main})));
     TextOptions options = plain_options();
     options.max_groups = 2;
     check_golden("left_out.txt", parser.text(Parser::since(1, blocks, 12345), options));
@@ -145,14 +147,15 @@ TEST_CASE("stacks that are hard to name")
 {
     Parser parser;
     std::vector<Block> blocks{
-        block_at(0x1000, 6, {}),                                                       // none
+        block_at(0x1000, 6, {}),                                                        // none
         block_at(0x2000, 5, parser.stacks.of({parser.unnamed, parser.names.call("")})), // no symbols; no module
         block_at(0x3000, 4, parser.stacks.of({parser.allocate, parser.allocate})),      // nothing but plumbing
         block_at(0x4000, 3, parser.stacks.of({parser.thread_main, parser.thread_state, parser.thread_start})),
-        block_at(0x5000, 2, parser.stacks.of({parser.start_main})),                     // nothing but start-up
-        block_at(0x6000, 1, parser.stacks.of({parser.names.call(std::string_view("an_unusually_long_function_name_that_"
-                                                                                 "does_not_fit_into_any_column_at_all()"),
-                                                                "/src/app/long.cpp", 1),
-                                              parser.main}))};
+        block_at(0x5000, 2, parser.stacks.of({parser.start_main})), // nothing but start-up
+        block_at(0x6000, 1,
+                 parser.stacks.of({parser.names.call(std::string_view("an_unusually_long_function_name_that_"
+                                                                      "does_not_fit_into_any_column_at_all()"),
+                                                     "/src/app/long.cpp", 1),
+                                   parser.main}))};
     check_golden("hard_to_name.txt", parser.text(Parser::since(1, blocks), plain_options()));
 }

@@ -78,10 +78,7 @@ std::string plain_name(const std::string& function)
 }
 
 /// Debug information may leave the scope out.
-bool end_alike(const std::string& a, const std::string& b)
-{
-    return a.ends_with(b) || b.ends_with(a);
-}
+bool end_alike(const std::string& a, const std::string& b) { return a.ends_with(b) || b.ends_with(a); }
 
 /// What binutils say: pairs of lines "function" and "file:line", innermost first.
 std::vector<Said> addr2line(Frame frame)
@@ -124,7 +121,8 @@ TEST_CASE("addr2line names the same calls, files and lines")
             CHECK(calls[i].line == said[i].line);
             CHECK(file_name(calls[i].file) == file_name(said[i].file));
             // For the innermost call addr2line prefers the symbol table, which knows only the outermost.
-            if (i > 0 || !calls[i].inlined) CHECK(end_alike(plain_name(said[i].function), plain_name(calls[i].function)));
+            if (i > 0 || !calls[i].inlined)
+                CHECK(end_alike(plain_name(said[i].function), plain_name(calls[i].function)));
             CHECK(calls[i].inlined == (i + 1 < calls.size()));
             ++compared;
             if (calls[i].inlined) ++inlined;
@@ -140,7 +138,8 @@ TEST_CASE("Boost.Stacktrace gives the outermost call the same name, file and lin
     for (const Frame frame : some_stack()) {
         const boost::stacktrace::frame boost(reinterpret_cast<const void*>(frame.address() - 1));
         // In the C library, Boost prefers the exported alias of the function.
-        if (boost.source_file().empty() || module_path(frame).find("/unit_symbolise") == std::string_view::npos) continue;
+        if (boost.source_file().empty() || module_path(frame).find("/unit_symbolise") == std::string_view::npos)
+            continue;
         const Call call = resolve(frame).back();
         CHECK(call.line == boost.source_line());
         CHECK(call.file == boost.source_file());
@@ -167,8 +166,9 @@ TEST_CASE("functions of the C library are named as dladdr names them")
         if (module_path(frame).find("libc.so") == std::string_view::npos) continue;
         Dl_info info{};
         const ElfW(Sym)* symbol = nullptr;
-        if (dladdr1(reinterpret_cast<const void*>(frame.address() - 1), &info, const_cast<void**>(
-                        reinterpret_cast<const void**>(&symbol)), RTLD_DL_SYMENT) == 0 || symbol == nullptr)
+        if (dladdr1(reinterpret_cast<const void*>(frame.address() - 1), &info,
+                    const_cast<void**>(reinterpret_cast<const void**>(&symbol)), RTLD_DL_SYMENT) == 0 ||
+            symbol == nullptr)
             continue;
         // The nearest exported symbol is the function's only when it covers the address.
         const auto begin = reinterpret_cast<std::uintptr_t>(info.dli_saddr);

@@ -17,7 +17,8 @@ TEST_CASE("plumbing is the allocator, the C++ library, sanitizers and heapmark i
     CHECK(is_plumbing("__gnu_cxx::new_allocator<int>::allocate(unsigned long, void const*)", "", "/bin/program"));
     CHECK(is_plumbing("std::__1::vector<int>::push_back(int)", "/usr/lib/llvm-14/include/c++/v1/vector", ""));
     CHECK(is_plumbing("", "", "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"));
-    CHECK(is_plumbing("std::__1::basic_string<char>::__grow_by()", "/build/llvm/libcxx/src/string.cpp", "/bin/program"));
+    CHECK(
+        is_plumbing("std::__1::basic_string<char>::__grow_by()", "/build/llvm/libcxx/src/string.cpp", "/bin/program"));
     CHECK(is_plumbing("__interceptor_malloc", "", ""));
     CHECK(is_plumbing("heapmark::Snapshot::append(heapmark::Block const&)", "", ""));
 }
@@ -31,7 +32,8 @@ TEST_CASE("what the program or another library wrote is not plumbing")
     CHECK_FALSE(is_plumbing("Pool::malloc(unsigned long)", "/src/pool.cpp", "/bin/program"));
     CHECK_FALSE(is_plumbing("std::hash<Key>::operator()(Key const&) const", "/src/key.hpp", "/bin/program"));
     CHECK_FALSE(is_plumbing("load(std::vector<int>)", "", "/bin/program"));
-    CHECK_FALSE(is_plumbing("boost::intrusive::list<Node>::push_back(Node&)", "/usr/include/boost/intrusive/list.hpp", ""));
+    CHECK_FALSE(
+        is_plumbing("boost::intrusive::list<Node>::push_back(Node&)", "/usr/include/boost/intrusive/list.hpp", ""));
     CHECK_FALSE(is_plumbing("", "", ""));
     CHECK_FALSE(is_plumbing("standard::f()", "", ""));
 }

@@ -28,10 +28,7 @@ struct Stone {
 
 namespace {
 
-[[gnu::noinline]] Frame here()
-{
-    return frame_of(__builtin_return_address(0));
-}
+[[gnu::noinline]] Frame here() { return frame_of(__builtin_return_address(0)); }
 
 Block block_with(Stack stack)
 {

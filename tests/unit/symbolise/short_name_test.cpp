@@ -47,7 +47,8 @@ TEST_CASE("functions as a person would write them")
         {"parse.constprop.0.isra.0", "parse"},
         {"_dl_open.so", "_dl_open.so"},
         {"Parser::load(" LONG_STRING " const&) const", "Parser::load(std::string const&) const"},
-        {LONG_STRING "::_M_create(unsigned long&, unsigned long)", "std::string::_M_create(unsigned long&, unsigned long)"},
+        {LONG_STRING "::_M_create(unsigned long&, unsigned long)",
+         "std::string::_M_create(unsigned long&, unsigned long)"},
         {"void std::vector<int, std::allocator<int> >::_M_realloc_insert<int const&>(int const&)",
          "std::vector<int>::_M_realloc_insert<int const&>(int const&)"},
         {"f(std::basic_string_view<char, std::char_traits<char> >)", "f(std::string_view)"},
@@ -76,7 +77,8 @@ TEST_CASE("lambdas are named after the function they are in")
         {"Parser::load(char const*) const::{lambda(auto:1)#1}::operator()<int>(int) const",
          "Parser::load::{lambda#1}<int>(int)"},
         {"main::$_0::operator()() const", "main::{lambda#1}()"},
-        {"f(std::vector<int, std::allocator<int> >)::{lambda()#1}::operator()() const::{lambda(int)#1}::operator()(int) const",
+        {"f(std::vector<int, std::allocator<int> >)::{lambda()#1}::operator()() "
+         "const::{lambda(int)#1}::operator()(int) const",
          "f::{lambda#1}::{lambda#1}(int)"},
         {"std::_Function_handler<void (), main::{lambda()#1}>::_M_invoke(std::_Any_data const&)",
          "std::_Function_handler<void (), main::{lambda#1}>::_M_invoke(std::_Any_data const&)"},
@@ -119,7 +121,8 @@ TEST_CASE("what is too long is cut")
 {
     CHECK(short_function("f<AVeryLongArgumentName, AnotherVeryLongArgumentName>(int)") == "f<...>(int)");
     CHECK(short_function("f(AVeryLongArgumentName, AnotherVeryLongArgumentName, AThirdOneOfThatKind)") == "f(...)");
-    CHECK(short_function("f(std::vector<AVeryLongArgumentName, AnotherVeryLongArgumentName>&)") == "f(std::vector<...>&)");
+    CHECK(short_function("f(std::vector<AVeryLongArgumentName, AnotherVeryLongArgumentName>&)") ==
+          "f(std::vector<...>&)");
 }
 
 TEST_CASE("broken text is taken without harm")
