@@ -112,7 +112,8 @@ int main()
         for (std::size_t i = 0; i < before.size(); ++i) {
             known[before[i].block] = 1;
             known[after[i].block] = 1;
-            any_unstable = any_unstable || before[i].version % 2 != 0 || before[i].version + 2 < after[i].version;
+            any_unstable = any_unstable || before[i].version % 2 != 0 || after[i].version % 2 != 0 ||
+                           before[i].version + 2 < after[i].version;
         }
         if (!any_unstable)
             for (const heapmark::Block& block : alive) EXPECT(known.count(block.address) != 0);
