@@ -141,8 +141,11 @@ void TestSession::enter(const std::string& name, const void* runner)
     const Allocations used = allocations(range.first, range.last, Threads::this_one_and_its_children);
     Verdict verdict = state_->judge.judge(scope, range, leaves_nothing, file, line, callers);
     verdict.used = used;
-    if (!state_->open.empty()) state_->open.back().is_suite = true;
-    if (!state_->open.empty() && !leaves_nothing) state_->open.back().inner.push_back({range, scope.judged});
+    if (!state_->open.empty()) {
+        OpenScope& suite = state_->open.back();
+        suite.is_suite = true;
+        if (!leaves_nothing) suite.inner.push_back({range, scope.judged});
+    }
     for (const Finding& finding : verdict.failures) {
         if (finding.told_before) continue;
         if (options().github) verdict.notes += adapters::github_annotation(finding, options().source_root);

@@ -23,10 +23,8 @@ std::string text_of(const Explanation& why)
 {
     const TextOptions options;
     const bool color = options.color == TextOptions::Color::always;
-    report::LeftOut left_out;
-    std::string text = explanation_in_words(why, options, color, left_out);
-    left_out.append_to(text, report::Paint(color));
-    return text;
+    return report::whole_report(
+        color, [&](report::LeftOut& left_out) { return explanation_in_words(why, options, color, left_out); });
 }
 
 } // namespace

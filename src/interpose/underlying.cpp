@@ -131,7 +131,9 @@ void keep_released(bool yes) noexcept
         underlying.free(nullptr); // so that it is known
         free_underneath = underlying.free;
     }
-    __atomic_store_n(&underlying.free, yes ? keep : free_underneath, __ATOMIC_RELAXED);
+    void (*const wanted)(void*) noexcept = yes ? keep : free_underneath;
+    if (underlying.free == wanted) return; // each test asks, and all threads read that cache line
+    __atomic_store_n(&underlying.free, wanted, __ATOMIC_RELAXED);
 }
 
 std::size_t asked_usable_bytes(void* block, std::size_t requested_bytes) noexcept

@@ -156,10 +156,8 @@ std::string path_in_words(const Path& path, analyse::Names& names)
 
 std::string explanation_text(const ExplanationView& why, const TextOptions& options, bool color, analyse::Names& names)
 {
-    LeftOut left_out;
-    std::string out = explanation_part(why, options, color, names, left_out);
-    left_out.append_to(out, Paint(color));
-    return out;
+    return whole_report(color,
+                        [&](LeftOut& left_out) { return explanation_part(why, options, color, names, left_out); });
 }
 
 std::string explanation_part(const ExplanationView& why, const TextOptions& options, bool color, analyse::Names& names,

@@ -101,10 +101,7 @@ void append_fault(std::string& out, const Repeated& repeated, TextContext& conte
 
 std::string faults_text(const Faults& faults, const TextOptions& options, bool color, analyse::Names& names)
 {
-    LeftOut left_out;
-    std::string out = faults_part(faults, options, color, names, left_out);
-    left_out.append_to(out, Paint(color));
-    return out;
+    return whole_report(color, [&](LeftOut& left_out) { return faults_part(faults, options, color, names, left_out); });
 }
 
 std::string faults_part(const Faults& faults, const TextOptions& options, bool color, analyse::Names& names,

@@ -23,4 +23,14 @@ private:
     bool frames_folded_ = false;
 };
 
+/// A report of one part alone, which `part(left_out)` returns.
+template <class Part>
+[[nodiscard]] std::string whole_report(bool color, Part part)
+{
+    LeftOut left_out;
+    std::string out = part(left_out);
+    left_out.append_to(out, Paint(color));
+    return out;
+}
+
 } // namespace heapmark::report

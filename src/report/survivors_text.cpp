@@ -33,10 +33,8 @@ void append_group(std::string& out, const Snapshot& group, TextContext& context)
 
 std::string survivors_text(const Snapshot& snapshot, const TextOptions& options, bool color, analyse::Names& names)
 {
-    LeftOut left_out;
-    std::string out = survivors_part(snapshot, options, color, names, left_out);
-    left_out.append_to(out, Paint(color));
-    return out;
+    return whole_report(color,
+                        [&](LeftOut& left_out) { return survivors_part(snapshot, options, color, names, left_out); });
 }
 
 std::string survivors_part(const Snapshot& snapshot, const TextOptions& options, bool color, analyse::Names& names,

@@ -86,6 +86,14 @@ ByteReader reader_of(const DebugSections& sections, Section section, std::uint64
     return reader;
 }
 
+/// The length that a unit begins with, which also says how long offsets in it are (section 7.4).
+std::uint64_t read_length(ByteReader& reader, bool& is_64_bit) noexcept
+{
+    const std::uint64_t length = reader.fixed<std::uint32_t>();
+    is_64_bit = length == 0xffff'ffff;
+    return is_64_bit ? reader.fixed<std::uint64_t>() : length;
+}
+
 /// What a unit's header says, and what its first entry says of where its tables begin.
 struct Unit {
     bool is_64_bit = false;
@@ -244,9 +252,7 @@ public:
     /// `reader` stands before the header.
     bool read(ByteReader reader)
     {
-        std::uint64_t length = reader.fixed<std::uint32_t>();
-        header_.is_64_bit = length == 0xffff'ffff;
-        if (header_.is_64_bit) length = reader.fixed<std::uint64_t>();
+        read_length(reader, header_.is_64_bit);
         header_.version = reader.fixed<std::uint16_t>();
         if (header_.version < 2 || header_.version > 5) return false;
         std::uint8_t type = ut_compile;
@@ -436,9 +442,8 @@ bool read_debug_units(const DebugSections& sections, DebugList<DebugUnit>& units
     ByteReader reader = reader_of(sections, DebugSections::info);
     while (!reader.at_end()) {
         const auto begin = static_cast<std::size_t>(reader.position() - sections.data[DebugSections::info]);
-        std::uint64_t length = reader.fixed<std::uint32_t>();
-        if (length == 0xffff'ffff) length = reader.fixed<std::uint64_t>();
-        reader.skip(length);
+        bool is_64_bit = false;
+        reader.skip(read_length(reader, is_64_bit));
         if (!reader.ok()) return false;
         const auto end = static_cast<std::size_t>(reader.position() - sections.data[DebugSections::info]);
         units.push_back({begin, end - begin, 0, 0});
